@@ -1,0 +1,32 @@
+// What we ask of the compiler, in one place.
+#ifndef MEMSIM_INTERNAL_COMPILER_H_
+#define MEMSIM_INTERNAL_COMPILER_H_
+
+// A modelled kernel function that is out of line in the kernel stays out of line here, so that perf
+// and callgrind see the kernel's own boundaries. The empty asm keeps the call itself: without it a
+// compiler may drop a call whose body turned out to be empty, which no kernel build can do because
+// the caller lives in another file.
+#define MEMSIM_OUT_OF_LINE __attribute__((noinline))
+#define MEMSIM_KEEP_CALL() asm volatile("")
+
+// A kernel function that the kernel's compiler inlined into its caller.
+#define MEMSIM_INLINED __attribute__((always_inline)) inline
+
+// The rare path of a kernel function (a stock miss, reclaim): out of line and away from the hot text.
+#define MEMSIM_COLD __attribute__((noinline, cold))
+
+// Stops the compiler from moving memory accesses across this point; no instruction.
+#define MEMSIM_BARRIER() asm volatile("" ::: "memory")
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define MEMSIM_SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define MEMSIM_SANITIZED 1
+#endif
+#endif
+#ifndef MEMSIM_SANITIZED
+#define MEMSIM_SANITIZED 0
+#endif
+
+#endif  // MEMSIM_INTERNAL_COMPILER_H_

@@ -1,0 +1,93 @@
+// The image put together: globals, the code parts, and the few ways to reach data from code.
+#ifndef MEMSIM_MEMCG_KERNEL_IMAGE_H_
+#define MEMSIM_MEMCG_KERNEL_IMAGE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "memsim/events/event_path.h"
+#include "memsim/lru/lru_path.h"
+#include "memsim/memcg/charge.h"
+#include "memsim/memcg/image.h"
+#include "memsim/memcg/limits.h"
+#include "memsim/memcg/uncharge.h"
+#include "memsim/page/fault_path.h"
+
+namespace memsim {
+
+template <class T>
+class Image : public EventPath<T>,
+              public ChargePath<T>,
+              public UnchargePath<T>,
+              public LimitPath<T>,
+              public LruPath<T>,
+              public FaultPath<T> {
+ public:
+  using M = typename T::M;
+  using Memcg = typename T::Memcg;
+  using Page = typename T::Page;
+  using Area = CpuArea<T>;
+
+  // The modelled globals, reached without loading a pointer first.
+  Globals<T> globals;
+
+  // Host side: set up with the world, never modelled.
+  [[no_unique_address]] typename T::Gate gate;
+  [[no_unique_address]] typename T::Knobs knobs;
+  std::byte* area0 = nullptr;
+  uint64_t area_stride = 0;
+  int cpu_count = 0;
+  int zone_count = 0;
+  std::vector<Memcg*> memcgs;  // by index, root first
+
+  // !mem_cgroup_disabled()
+  MEMSIM_INLINED bool Enabled() const { return gate.Open(globals.memory_cgrp_subsys); }
+  // CONFIG_MEMCG
+  MEMSIM_INLINED bool compiled_in() const { return gate.compiled_in(); }
+
+  Area& AreaOf(CpuId cpu) {
+    return *reinterpret_cast<Area*>(area0 + static_cast<uint64_t>(cpu) * area_stride);
+  }
+  typename T::Stock& StockOf(CpuId cpu) { return AreaOf(cpu).memcg_stock; }
+
+  // Per-CPU data of the current CPU. Stats() is for this_cpu operations; the others take the address
+  // first, as the kernel's get_cpu_var() does.
+  static CpuStats<M>& Stats() { return reinterpret_cast<Area*>(M::this_cpu_area())->stats; }
+  static typename T::Stock& ThisCpuStock() {
+    return reinterpret_cast<Area*>(M::this_cpu_ptr())->memcg_stock;
+  }
+  static Pagevec<M, Page>& ThisCpuPagevec() {
+    return reinterpret_cast<Area*>(M::this_cpu_ptr())->lru_add_pvec;
+  }
+  static PerCpuPages<M>& ThisCpuPageset() {
+    return reinterpret_cast<Area*>(M::this_cpu_ptr())->pageset;
+  }
+  // Head of the list that release_pages() builds.
+  static ListHead<M>* FreeListHead() {
+    return &reinterpret_cast<Area*>(M::this_cpu_area())->free_list_frame.pages_to_free;
+  }
+
+  Zone<M>* ZoneAt(int index) {
+    return globals.node_zones.load() + (kZoneNormal + 1 - zone_count + index);
+  }
+  Zone<M>* ZoneOf(Page* page) {
+    Zone<M>* zones = globals.node_zones.load();
+    return zones + page->zone_number();
+  }
+  Page* PageAt(uint32_t pfn) { return globals.mem_map.load() + pfn; }
+  uint32_t PfnOf(const Page* page) {
+    return static_cast<uint32_t>(page - globals.mem_map.load());
+  }
+
+  // Where the next reclaim pass starts its walk over the memcgs.
+  size_t NextReclaimStart() { return reclaim_start_.fetch_add(1, std::memory_order_relaxed); }
+
+ private:
+  std::atomic<size_t> reclaim_start_{0};
+};
+
+}  // namespace memsim
+
+#endif  // MEMSIM_MEMCG_KERNEL_IMAGE_H_

@@ -1,0 +1,76 @@
+// What precedes a charge in a real fault, on the native machine: nothing, a cleared page, or a real
+// page fault of this host.
+//
+// Units     bytes of host memory per modelled CPU
+// Threads   one object per CPU, used by its thread alone
+// Cost      none: one test. clear: zeroing 4 KiB. fault: exception, kernel fault path and page clear
+// Errors    Create() fails when the host gives no memory
+// Assumed   clear: the pages cleared are taken round robin from 16 MiB, so that most of them are not
+//           in the core's own caches, as a page from the allocator is not
+#ifndef MEMSIM_PAGE_REST_OF_FAULT_H_
+#define MEMSIM_PAGE_REST_OF_FAULT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "absl/strings/string_view.h"
+#include "absl/status/statusor.h"
+#include "memsim/units.h"
+
+namespace memsim {
+
+enum class RestKind : uint8_t { kNone, kClear, kFault };
+
+class RestOfFault {
+ public:
+  // Null for kNone.
+  static absl::StatusOr<std::unique_ptr<RestOfFault>> Create(RestKind kind);
+  ~RestOfFault();
+  RestOfFault(const RestOfFault&) = delete;
+  RestOfFault& operator=(const RestOfFault&) = delete;
+
+  // At the start of a modelled fault: kFault takes a real one.
+  void Enter() {
+    if (kind_ != RestKind::kFault) return;
+    *static_cast<volatile char*>(memory_ + next_) = 1;
+    Advance();
+  }
+  // Where the kernel zeroes the page.
+  void ClearPage() {
+    if (kind_ != RestKind::kClear) return;
+    Zero(memory_ + next_);
+    Advance();
+  }
+  // Outside the timed part: makes every page of the real region fault again.
+  void Recycle();
+
+ private:
+  RestOfFault(RestKind kind, char* memory, size_t bytes)
+      : kind_(kind), memory_(memory), bytes_(bytes) {}
+  void Advance() {
+    next_ += kPageSize;
+    if (next_ == bytes_) [[unlikely]] Wrap();
+  }
+  void Wrap();
+  static void Zero(char* page) {
+#if defined(__x86_64__)
+    // The kernel's clear_page_erms.
+    size_t count = kPageSize;
+    void* to = page;
+    asm volatile("rep stosb" : "+c"(count), "+D"(to) : "a"(0) : "memory");
+#else
+    __builtin_memset(page, 0, kPageSize);
+    asm volatile("" ::: "memory");
+#endif
+  }
+
+  RestKind kind_;
+  char* memory_;
+  size_t bytes_;
+  size_t next_ = 0;
+};
+
+}  // namespace memsim
+
+#endif  // MEMSIM_PAGE_REST_OF_FAULT_H_

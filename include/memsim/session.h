@@ -1,0 +1,150 @@
+// A session: one world of one kernel x gate x machine, ready to execute operations. This is the erased
+// edge of the library: behind it every type is known and inlines, in front of it there are names.
+//
+// The loop lives inside: one virtual call runs a whole stream of operations.
+//
+// Errors    Kernel::Open() refuses, with a status that says what is valid, what the machine cannot do
+// Threads   a session is used by one thread; native starts one thread per modelled CPU inside Execute()
+#ifndef MEMSIM_SESSION_H_
+#define MEMSIM_SESSION_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "memsim/events/events.h"
+#include "memsim/gate/gate.h"
+#include "memsim/machine/build_config.h"
+#include "memsim/machine/native.h"
+#include "memsim/machine/simulated.h"
+#include "memsim/machine/tracing.h"
+#include "memsim/page/rest_of_fault.h"
+#include "memsim/units.h"
+#include "memsim/workload/operation.h"
+
+namespace memsim {
+
+enum class MachineKind : uint8_t { kNative, kTracing, kSimulated };
+
+struct SessionConfig {
+  WorldPlan plan;
+  GateKind gate = GateKind::kFlag;
+  bool enabled = true;       // what the gate says
+  BuildConfig config;        // the kernel's default with the user's overrides
+  IrqStandIn irq = IrqStandIn::kFlag;
+  RestKind rest = RestKind::kNone;
+  std::optional<Pages> batch;        // knobs: unset is the kernel's constant
+  std::optional<bool> charge_first;
+  uint64_t seed = 1;
+  bool strict = false;  // simulated only
+  const std::atomic<bool>* stop = nullptr;  // set from outside to end Execute() early
+};
+
+// What one CPU did.
+struct CpuResult {
+  struct PerPhase {
+    int64_t pages = 0;  // faults that mapped a page, or pages unmapped
+    uint64_t ns = 0;    // native only
+  };
+  PerPhase phase[kPhaseCount];
+  int64_t oom = 0;             // faults whose charge was refused
+  int64_t no_memory = 0;       // faults that found the machine full
+  int64_t already_mapped = 0;  // faults on a mapped address
+};
+
+struct ExecResult {
+  std::vector<CpuResult> cpus;
+  bool interrupted = false;
+  std::optional<SimResult> sim;
+
+  CpuResult Total() const;
+};
+
+// The state of one memcg, read while nobody runs.
+struct LedgerRow {
+  std::string name;
+  int parent = 0;
+  int64_t memory = 0;      // counter, pages
+  int64_t memsw = 0;
+  int64_t references = 0;  // css references
+  int64_t held = 0;        // pages whose mem_cgroup is this memcg
+  int64_t lru = 0;         // sum of lru_size over zones and lists
+  int64_t watermark = 0;
+  int64_t failcnt = 0;
+  int64_t rss = 0;         // statistics, summed over CPUs
+  int64_t events[kMemcgEvents] = {};
+  int64_t stock = 0;       // pages in stocks of all CPUs
+  bool on_soft_tree = false;
+  std::vector<int64_t> threshold_signals;
+};
+
+struct Ledger {
+  std::vector<LedgerRow> memcgs;
+  std::vector<int64_t> mapped;  // pages per mm, by its page table
+  int64_t free_pages = 0;       // on per-CPU and zone lists, or never used
+};
+
+// One modelled structure, for `memsim layout`.
+struct StructInfo {
+  absl::string_view type;
+  uint64_t size;
+  absl::Span<const FieldInfo> fields;
+};
+
+class Session {
+ public:
+  virtual ~Session() = default;
+
+  // Executes one stream per modelled CPU. On native and tracing the world goes on from where it is; on
+  // simulated every call starts from a fresh world (a run may have to be repeated).
+  virtual ExecResult Execute(absl::Span<OperationStream* const> streams) = 0;
+  // Gives back every CPU's LRU batch and stock and runs deferred work.
+  virtual void Drain() = 0;
+  // Turns the controller on or off at the gate (not possible for the constant gate).
+  virtual void SetEnabled(bool on) = 0;
+  virtual Ledger ReadLedger() = 0;
+  virtual const Arena& arena() const = 0;
+  // Counts and recording; null unless the machine is tracing.
+  virtual TraceContext* trace() { return nullptr; }
+};
+
+// One kernel of the registry.
+struct Kernel {
+  absl::string_view name;
+  absl::string_view source;
+  absl::string_view story;
+  BuildConfig build;
+  GateKind default_gate;
+  Pages batch;
+  bool charge_first;
+
+  using Opener = absl::StatusOr<std::unique_ptr<Session>> (*)(const SessionConfig&);
+  Opener native;
+  Opener tracing;
+  Opener simulated;
+  std::vector<StructInfo> (*layout)();
+
+  absl::StatusOr<std::unique_ptr<Session>> Open(MachineKind machine,
+                                                const SessionConfig& config) const;
+};
+
+// All kernels, oldest first.
+absl::Span<const Kernel* const> AllKernels();
+// Errors    NotFound with the names that exist
+absl::StatusOr<const Kernel*> FindKernel(absl::string_view name);
+absl::StatusOr<GateKind> FindGate(absl::string_view name);
+absl::string_view GateName(GateKind gate);
+
+// Gates that native was built with: all of them, or in sanitizer builds the kernel's default and
+// `constant`.
+bool NativeHasGate(const Kernel& kernel, GateKind gate);
+
+}  // namespace memsim
+
+#endif  // MEMSIM_SESSION_H_
