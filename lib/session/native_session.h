@@ -7,17 +7,18 @@
 #include <vector>
 
 #include "lib/session/driver.h"
+#include "lib/session/session_base.h"
 #include "lib/session/threads.h"
 
 namespace memsim {
 
 template <class T>
-class NativeSession final : public SessionBase<T> {
+class NativeSession final : public BundleSession<T> {
  public:
   using M = typename T::M;
 
   NativeSession(const SessionConfig& config, std::vector<std::unique_ptr<RestOfFault>> rest)
-      : SessionBase<T>(config), rest_(std::move(rest)) {
+      : BundleSession<T>(config), rest_(std::move(rest)) {
     for (CpuId cpu = 0; cpu < config.plan.cpus; ++cpu) {
       this->world_->image().AreaOf(cpu).head.rest = rest_[static_cast<size_t>(cpu)].get();
     }

@@ -3,13 +3,14 @@
 #define MEMSIM_LIB_SESSION_SIMULATED_SESSION_H_
 
 #include "lib/session/driver.h"
+#include "lib/session/session_base.h"
 
 namespace memsim {
 
 template <class T>
-class SimulatedSession final : public SessionBase<T> {
+class SimulatedSession final : public BundleSession<T> {
  public:
-  explicit SimulatedSession(const SessionConfig& config) : SessionBase<T>(config) {}
+  explicit SimulatedSession(const SessionConfig& config) : BundleSession<T>(config) {}
 
   ExecResult Execute(absl::Span<OperationStream* const> streams) override {
     SimContext::OrderedSet ordered;
@@ -38,7 +39,7 @@ class SimulatedSession final : public SessionBase<T> {
   ExecResult RunOnce(SimContext& context, absl::Span<OperationStream* const> streams) {
     ExecResult result;
     result.cpus.resize(streams.size());
-    World<T>& world = *this->world_;
+    World<typename T::Data>& world = *this->world_;
     context.Run(world.area(0), world.image().area_stride, &world.mailboxes(), [&](CpuId cpu) {
       Driver<T> driver(world);
       Operation op;

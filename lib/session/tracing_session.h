@@ -5,15 +5,16 @@
 #include <vector>
 
 #include "lib/session/driver.h"
+#include "lib/session/session_base.h"
 #include "memsim/workload/random.h"
 
 namespace memsim {
 
 template <class T>
-class TracingSession final : public SessionBase<T> {
+class TracingSession final : public BundleSession<T> {
  public:
   explicit TracingSession(const SessionConfig& config)
-      : SessionBase<T>(config), context_(&this->world_->arena(), config.config), random_(config.seed) {
+      : BundleSession<T>(config), context_(&this->world_->arena(), config.config), random_(config.seed) {
     context_.SetCpuAreas(this->world_->cpu_areas_begin(), this->world_->cpu_areas_end());
     context_.SetPageArray(this->world_->pages_begin(), this->world_->pages_end());
   }

@@ -1,9 +1,9 @@
 // The kernel image: one generation's code and data, composed for one machine, gate and set of knobs.
 //
-//   Bundle   names the types that belong together
+//   DataBundle, Bundle   name the types that belong together
 //   CpuArea  the static per-CPU data, at constexpr offsets from the per-CPU base
 //   Globals  the kernel's global variables the path reads; direct members of the image
-//   Image    Globals plus the code, one base class per source file of ours:
+//   Image    Globals (in ImageData) plus the code, one base class per source file of ours:
 //            EventPath (events/), ChargePath (memcg/charge.h), UnchargePath, LimitPath (limits, reclaim,
 //            OOM, drains), LruPath (lru/), FaultPath (page/)
 //
@@ -43,15 +43,21 @@ struct DynamicKnobs {
   bool charge_first() const { return charge_first_; }
 };
 
-template <class Kernel_, class M_, class Gate_, class Knobs_>
-struct Bundle {
+// The data of one kernel on one machine; the same whatever the gate and the knobs.
+template <class Kernel_, class M_>
+struct DataBundle {
   using K = Kernel_;
   using M = M_;
-  using Gate = Gate_;
-  using Knobs = Knobs_;
   using Memcg = typename K::template MemCgroup<M>;
   using Page = memsim::Page<M, Memcg>;
   using Stock = typename K::template Stock<M>;
+};
+
+template <class Kernel_, class M_, class Gate_, class Knobs_>
+struct Bundle : DataBundle<Kernel_, M_> {
+  using Data = DataBundle<Kernel_, M_>;
+  using Gate = Gate_;
+  using Knobs = Knobs_;
 };
 
 // The list head that release_pages() keeps on its stack.

@@ -17,13 +17,9 @@
 
 namespace memsim {
 
+// What does not depend on gate and knobs: the modelled globals and the ways to data.
 template <class T>
-class Image : public EventPath<T>,
-              public ChargePath<T>,
-              public UnchargePath<T>,
-              public LimitPath<T>,
-              public LruPath<T>,
-              public FaultPath<T> {
+class ImageData {
  public:
   using M = typename T::M;
   using Memcg = typename T::Memcg;
@@ -34,18 +30,11 @@ class Image : public EventPath<T>,
   Globals<T> globals;
 
   // Host side: set up with the world, never modelled.
-  [[no_unique_address]] typename T::Gate gate;
-  [[no_unique_address]] typename T::Knobs knobs;
   std::byte* area0 = nullptr;
   uint64_t area_stride = 0;
   int cpu_count = 0;
   int zone_count = 0;
   std::vector<Memcg*> memcgs;  // by index, root first
-
-  // !mem_cgroup_disabled()
-  MEMSIM_INLINED bool Enabled() const { return gate.Open(globals.memory_cgrp_subsys); }
-  // CONFIG_MEMCG
-  MEMSIM_INLINED bool compiled_in() const { return gate.compiled_in(); }
 
   Area& AreaOf(CpuId cpu) {
     return *reinterpret_cast<Area*>(area0 + static_cast<uint64_t>(cpu) * area_stride);
@@ -86,6 +75,32 @@ class Image : public EventPath<T>,
 
  private:
   std::atomic<size_t> reclaim_start_{0};
+};
+
+template <class T>
+class Image : public ImageData<typename T::Data>,
+              public EventPath<T>,
+              public ChargePath<T>,
+              public UnchargePath<T>,
+              public LimitPath<T>,
+              public LruPath<T>,
+              public FaultPath<T> {
+ public:
+  using M = typename T::M;
+
+  [[no_unique_address]] typename T::Gate gate;
+  [[no_unique_address]] typename T::Knobs knobs;
+
+  // !mem_cgroup_disabled()
+  MEMSIM_INLINED bool Enabled() const { return gate.Open(this->globals.memory_cgrp_subsys); }
+  // CONFIG_MEMCG
+  MEMSIM_INLINED bool compiled_in() const { return gate.compiled_in(); }
+
+  // Gives back the current CPU's LRU batch and stock.
+  MEMSIM_COLD void DrainCpu() {
+    this->lru_add_drain();
+    this->ThisCpuStock().drain_stock(this->Give());
+  }
 };
 
 }  // namespace memsim

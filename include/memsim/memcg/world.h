@@ -1,4 +1,5 @@
-// A world: one arena with everything a kernel image needs, built from a plan.
+// A world: one arena with everything a kernel image needs, built from a plan. T is a DataBundle: gate
+// and knobs are the image's business alone.
 //
 // Objects are placed in a fixed order, so the same plan gives the same addresses on every machine and
 // in every run. A world can be thrown away and built again; many exist at once.
@@ -36,8 +37,21 @@ class World {
   using Area = CpuArea<T>;
   using StatCpu = typename Memcg::StatCpu;
 
-  explicit World(const WorldPlan& plan)
-      : plan_(plan), arena_(ArenaBytes(plan)), mailboxes_(plan.cpus) {
+  // How the image is made: it is the only object that knows gate and knobs.
+  struct ImageMaker {
+    size_t bytes;
+    ImageData<T>* (*make)(void* at);
+    void (*destroy)(ImageData<T>* image);
+  };
+  template <class Bundle>
+  static ImageMaker Make() {
+    return {sizeof(Image<Bundle>),
+            [](void* at) -> ImageData<T>* { return new (at) Image<Bundle>; },
+            [](ImageData<T>* image) { static_cast<Image<Bundle>*>(image)->~Image(); }};
+  }
+
+  World(const WorldPlan& plan, ImageMaker maker)
+      : plan_(plan), maker_(maker), arena_(ArenaBytes(plan) + maker.bytes), mailboxes_(plan.cpus) {
     PlaceImage();
     PlaceCpuAreas();
     PlaceZones();
@@ -47,11 +61,11 @@ class World {
     image_->globals.root_mem_cgroup.store(image_->memcgs[0]);
     image_->globals.do_swap_account.store(plan.memsw ? 1 : 0);
   }
-  ~World() { image_->~Image<T>(); }
+  ~World() { maker_.destroy(image_); }
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  Image<T>& image() { return *image_; }
+  ImageData<T>& image() { return *image_; }
   const Arena& arena() const { return arena_; }
   const WorldPlan& plan() const { return plan_; }
   Mailboxes& mailboxes() { return mailboxes_; }
@@ -110,7 +124,7 @@ class World {
     return RoundUp(static_cast<uint64_t>(mm.size.n), kPtrsPerPte) / kPtrsPerPte;
   }
   static uint64_t ArenaBytes(const WorldPlan& plan) {
-    uint64_t bytes = sizeof(Image<T>) + 16 * kPage;
+    uint64_t bytes = 16 * kPage;
     bytes += AreaStride(plan) * static_cast<uint64_t>(plan.cpus);
     bytes += sizeof(Zone<M>) * kMaxNrZones;
     bytes += plan.memcgs.size() * (sizeof(Memcg) + sizeof(MemCgroupPerNode<M>) + sizeof(CssSet<M>) +
@@ -123,8 +137,8 @@ class World {
   }
 
   void PlaceImage() {
-    const uint64_t at = arena_.Reserve(sizeof(Image<T>), kPage);
-    image_ = new (arena_.base() + at) Image<T>;
+    const uint64_t at = arena_.Reserve(maker_.bytes, kPage);
+    image_ = maker_.make(arena_.base() + at);
     arena_.template Name<Globals<T>>(at + OffsetInImage(&image_->globals), "globals", 1,
                                      sizeof(Globals<T>));
     for (auto& tree : image_->globals.soft_limit_tree) RbAlgorithms<M>::init_header(&tree.root);
@@ -263,9 +277,10 @@ class World {
   }
 
   WorldPlan plan_;
+  ImageMaker maker_;
   Arena arena_;
   Mailboxes mailboxes_;
-  Image<T>* image_ = nullptr;
+  ImageData<T>* image_ = nullptr;
   uint64_t areas_ = 0;
   uint64_t pages_ = 0;
   uint64_t dynamic_ = 0;
