@@ -3,6 +3,7 @@
 
 #include <array>
 
+#include "memsim/session/make_kernel.h"
 #include "memsim_kernel_headers.h"  // generated from models/kernels/all.h
 
 namespace memsim {

@@ -1,4 +1,4 @@
-#include "lib/session/threads.h"
+#include "memsim/session/threads.h"
 
 #include <sched.h>
 

@@ -5,8 +5,13 @@
 // A modelled kernel function that is out of line in the kernel stays out of line here, so that perf
 // and callgrind see the kernel's own boundaries. The empty asm keeps the call itself: without it a
 // compiler may drop a call whose body turned out to be empty, which no kernel build can do because
-// the caller lives in another file.
+// the caller lives in another file. For the same reason g++ must not look into the body when it
+// compiles a caller (noipa); clang++ does not for functions with external linkage.
+#if defined(__clang__)
 #define MEMSIM_OUT_OF_LINE __attribute__((noinline))
+#else
+#define MEMSIM_OUT_OF_LINE __attribute__((noipa))
+#endif
 #define MEMSIM_KEEP_CALL() asm volatile("")
 
 // A kernel function that the kernel's compiler inlined into its caller.

@@ -1,9 +1,9 @@
 // A session on the simulated machine: rehearse until no access is out of order, then report.
-#ifndef MEMSIM_LIB_SESSION_SIMULATED_SESSION_H_
-#define MEMSIM_LIB_SESSION_SIMULATED_SESSION_H_
+#ifndef MEMSIM_SESSION_SIMULATED_SESSION_H_
+#define MEMSIM_SESSION_SIMULATED_SESSION_H_
 
-#include "lib/session/driver.h"
-#include "lib/session/session_base.h"
+#include "memsim/session/driver.h"
+#include "memsim/session/session_base.h"
 
 namespace memsim {
 
@@ -60,4 +60,4 @@ class SimulatedSession final : public BundleSession<T> {
 
 }  // namespace memsim
 
-#endif  // MEMSIM_LIB_SESSION_SIMULATED_SESSION_H_
+#endif  // MEMSIM_SESSION_SIMULATED_SESSION_H_

@@ -1,14 +1,14 @@
 // A session on the native machine: one pinned thread per modelled CPU.
-#ifndef MEMSIM_LIB_SESSION_NATIVE_SESSION_H_
-#define MEMSIM_LIB_SESSION_NATIVE_SESSION_H_
+#ifndef MEMSIM_SESSION_NATIVE_SESSION_H_
+#define MEMSIM_SESSION_NATIVE_SESSION_H_
 
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "lib/session/driver.h"
-#include "lib/session/session_base.h"
-#include "lib/session/threads.h"
+#include "memsim/session/driver.h"
+#include "memsim/session/session_base.h"
+#include "memsim/session/threads.h"
 
 namespace memsim {
 
@@ -93,4 +93,4 @@ class NativeSession final : public BundleSession<T> {
 
 }  // namespace memsim
 
-#endif  // MEMSIM_LIB_SESSION_NATIVE_SESSION_H_
+#endif  // MEMSIM_SESSION_NATIVE_SESSION_H_

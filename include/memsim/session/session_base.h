@@ -1,6 +1,6 @@
 // What sessions of all machines share: building the world, draining it, reading its state.
-#ifndef MEMSIM_LIB_SESSION_SESSION_BASE_H_
-#define MEMSIM_LIB_SESSION_SESSION_BASE_H_
+#ifndef MEMSIM_SESSION_SESSION_BASE_H_
+#define MEMSIM_SESSION_SESSION_BASE_H_
 
 #include <cstdint>
 #include <memory>
@@ -167,4 +167,4 @@ class BundleSession : public SessionBase<typename T::Data> {
 
 }  // namespace memsim
 
-#endif  // MEMSIM_LIB_SESSION_SESSION_BASE_H_
+#endif  // MEMSIM_SESSION_SESSION_BASE_H_

@@ -1,11 +1,11 @@
 // A session on the tracing machine: modelled CPUs take seeded turns of one step on one thread.
-#ifndef MEMSIM_LIB_SESSION_TRACING_SESSION_H_
-#define MEMSIM_LIB_SESSION_TRACING_SESSION_H_
+#ifndef MEMSIM_SESSION_TRACING_SESSION_H_
+#define MEMSIM_SESSION_TRACING_SESSION_H_
 
 #include <vector>
 
-#include "lib/session/driver.h"
-#include "lib/session/session_base.h"
+#include "memsim/session/driver.h"
+#include "memsim/session/session_base.h"
 #include "memsim/workload/random.h"
 
 namespace memsim {
@@ -81,4 +81,4 @@ class TracingSession final : public BundleSession<T> {
 
 }  // namespace memsim
 
-#endif  // MEMSIM_LIB_SESSION_TRACING_SESSION_H_
+#endif  // MEMSIM_SESSION_TRACING_SESSION_H_

@@ -1,7 +1,7 @@
 // The openers of a kernel's sessions: declared here for the registry, defined in open_*.h, instantiated
 // once per kernel in translation units of their own.
-#ifndef MEMSIM_LIB_SESSION_OPENERS_H_
-#define MEMSIM_LIB_SESSION_OPENERS_H_
+#ifndef MEMSIM_SESSION_OPENERS_H_
+#define MEMSIM_SESSION_OPENERS_H_
 
 #include <memory>
 #include <vector>
@@ -35,4 +35,4 @@ struct OpenObserved {
 
 }  // namespace memsim
 
-#endif  // MEMSIM_LIB_SESSION_OPENERS_H_
+#endif  // MEMSIM_SESSION_OPENERS_H_

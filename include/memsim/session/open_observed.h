@@ -1,13 +1,13 @@
 // Tracing and simulated: the gate and the knobs are run-time values, their cost is modelled.
-#ifndef MEMSIM_LIB_SESSION_OPEN_OBSERVED_H_
-#define MEMSIM_LIB_SESSION_OPEN_OBSERVED_H_
+#ifndef MEMSIM_SESSION_OPEN_OBSERVED_H_
+#define MEMSIM_SESSION_OPEN_OBSERVED_H_
 
 #include <memory>
 #include <vector>
 
-#include "lib/session/openers.h"
-#include "lib/session/simulated_session.h"
-#include "lib/session/tracing_session.h"
+#include "memsim/session/openers.h"
+#include "memsim/session/simulated_session.h"
+#include "memsim/session/tracing_session.h"
 
 namespace memsim {
 
@@ -47,4 +47,4 @@ std::vector<StructInfo> OpenObserved<K>::Layout() {
 
 }  // namespace memsim
 
-#endif  // MEMSIM_LIB_SESSION_OPEN_OBSERVED_H_
+#endif  // MEMSIM_SESSION_OPEN_OBSERVED_H_

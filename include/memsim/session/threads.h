@@ -1,6 +1,6 @@
 // Threads of the native machine.
-#ifndef MEMSIM_LIB_SESSION_THREADS_H_
-#define MEMSIM_LIB_SESSION_THREADS_H_
+#ifndef MEMSIM_SESSION_THREADS_H_
+#define MEMSIM_SESSION_THREADS_H_
 
 #include <functional>
 
@@ -17,4 +17,4 @@ int HostCpus();
 
 }  // namespace memsim
 
-#endif  // MEMSIM_LIB_SESSION_THREADS_H_
+#endif  // MEMSIM_SESSION_THREADS_H_

@@ -1,6 +1,6 @@
 // The driver: turns operations into calls of the kernel image, on whatever machine.
-#ifndef MEMSIM_LIB_SESSION_DRIVER_H_
-#define MEMSIM_LIB_SESSION_DRIVER_H_
+#ifndef MEMSIM_SESSION_DRIVER_H_
+#define MEMSIM_SESSION_DRIVER_H_
 
 #include <cstdint>
 
@@ -77,4 +77,4 @@ class Driver {
 
 }  // namespace memsim
 
-#endif  // MEMSIM_LIB_SESSION_DRIVER_H_
+#endif  // MEMSIM_SESSION_DRIVER_H_

@@ -1,13 +1,13 @@
 // Maps a gate's name to its type for the native machine. Two translation units per kernel: with the
 // kernel's own constants, and with knobs that are read at run time.
-#ifndef MEMSIM_LIB_SESSION_OPEN_NATIVE_H_
-#define MEMSIM_LIB_SESSION_OPEN_NATIVE_H_
+#ifndef MEMSIM_SESSION_OPEN_NATIVE_H_
+#define MEMSIM_SESSION_OPEN_NATIVE_H_
 
 #include <memory>
 #include <utility>
 #include <vector>
 
-#include "lib/session/native_session.h"
+#include "memsim/session/native_session.h"
 #include "memsim/internal/compiler.h"
 
 namespace memsim {
@@ -44,4 +44,4 @@ absl::StatusOr<std::unique_ptr<Session>> OpenNative(const SessionConfig& config)
 
 }  // namespace memsim
 
-#endif  // MEMSIM_LIB_SESSION_OPEN_NATIVE_H_
+#endif  // MEMSIM_SESSION_OPEN_NATIVE_H_
