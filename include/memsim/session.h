@@ -32,6 +32,14 @@ namespace memsim {
 
 enum class MachineKind : uint8_t { kNative, kTracing, kSimulated };
 
+// Watches the threads of a native session, for sampling. Called on the thread that is the CPU.
+class CpuObserver {
+ public:
+  virtual ~CpuObserver() = default;
+  virtual void OnCpuStart(CpuId cpu) = 0;
+  virtual void OnCpuEnd(CpuId cpu) = 0;
+};
+
 struct SessionConfig {
   WorldPlan plan;
   GateKind gate = GateKind::kFlag;
@@ -44,6 +52,7 @@ struct SessionConfig {
   uint64_t seed = 1;
   bool strict = false;  // simulated only
   const std::atomic<bool>* stop = nullptr;  // set from outside to end Execute() early
+  CpuObserver* observer = nullptr;          // native only
 };
 
 // What one CPU did.

@@ -35,6 +35,20 @@ void RestOfFault::Recycle() {
   next_ = 0;
 }
 
+void RestOfFault::TouchPage(char* page) { *static_cast<volatile char*>(page) = 1; }
+
+void RestOfFault::ZeroPage(char* page) {
+#if defined(__x86_64__)
+  // The kernel's clear_page_erms.
+  size_t count = kPageSize;
+  void* to = page;
+  asm volatile("rep stosb" : "+c"(count), "+D"(to) : "a"(0) : "memory");
+#else
+  __builtin_memset(page, 0, kPageSize);
+  asm volatile("" ::: "memory");
+#endif
+}
+
 void RestOfFault::Wrap() {
   if (kind_ == RestKind::kFault) {
     Recycle();

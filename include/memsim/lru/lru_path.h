@@ -71,14 +71,14 @@ class LruPath {
     Scope scope(Fn::kPagevecLruMoveFn);
     const int nr = static_cast<int>(pvec.nr.load());
     Page* pages[kPagevecSize];
-    Zone<M>* locked = nullptr;
     {
       typename M::IrqGuard irq(IrqKind::kSaveRestore);
+      LruLockRun locked;
       for (int i = 0; i < nr; ++i) {
         Page* page = pvec.pages[i].load();
         pages[i] = page;
-        Relock(self().ZoneOf(page), &locked);
-        Lruvec<M>* lruvec = MaybeMemcgLruvec(page, locked);
+        locked.SwitchTo(self().ZoneOf(page));
+        Lruvec<M>* lruvec = MaybeMemcgLruvec(page, locked.zone());
         page->flags.set(FlagBit(kPgLru));
         MaybeUpdateLruSize(lruvec, kLruActiveAnon, 1);
         list_add(page->lru, lruvec->lists[kLruActiveAnon]);
@@ -86,7 +86,6 @@ class LruPath {
         lruvec->recent_scanned[0].add(1);
         lruvec->recent_rotated[0].add(1);
       }
-      if (locked != nullptr) locked->lru_lock.Unlock();
     }
     pvec.nr.store(0);
     release_pages(pages, nr);
@@ -103,25 +102,22 @@ class LruPath {
   MEMSIM_OUT_OF_LINE void release_pages(Page** pages, int nr) {
     Scope scope(Fn::kReleasePages);
     ListHead<M>* free_list = self().FreeListHead();
-    Zone<M>* locked = nullptr;
+    LruLockRun locked;
     int lock_batch = 0;
     int freed = 0;
     for (int i = 0; i < nr; ++i) {
       Page* page = pages[i];
-      if (locked != nullptr && ++lock_batch == kClusterMax) {
-        locked->lru_lock.Unlock();
-        locked = nullptr;
-      }
+      if (locked.zone() != nullptr && ++lock_batch == kClusterMax) locked.Drop();
       if (!page->put_page_testzero()) continue;
       if (page->Test(kPgLru)) {
-        if (Relock(self().ZoneOf(page), &locked)) lock_batch = 0;
-        TakeOffLru(page, locked);
+        if (locked.SwitchTo(self().ZoneOf(page))) lock_batch = 0;
+        TakeOffLru(page, locked.zone());
       }
       page->flags.store(page->flags.load() & ~FlagBit(kPgActive));
       if (freed++ == 0) list_init(*free_list);
       list_add(page->lru, *free_list);
     }
-    if (locked != nullptr) locked->lru_lock.Unlock();
+    locked.Drop();
     if (freed == 0) return;
     if (self().compiled_in()) self().mem_cgroup_uncharge_list(free_list);
     self().free_hot_cold_page_list(free_list);
@@ -177,14 +173,7 @@ class LruPath {
  private:
   static constexpr int kClusterMax = 32;
 
-  // Holds the lock of `zone` instead of `*locked`; true if it had to be taken.
-  static bool Relock(Zone<M>* zone, Zone<M>** locked) {
-    if (*locked == zone) return false;
-    if (*locked != nullptr) (*locked)->lru_lock.Unlock();
-    zone->lru_lock.Lock();
-    *locked = zone;
-    return true;
-  }
+  using LruLockRun = ZoneRun<M, &Zone<M>::lru_lock>;
 
   // With CONFIG_MEMCG=n the look-up is an inline function that gives the zone's lists.
   MEMSIM_INLINED Lruvec<M>* MaybeMemcgLruvec(Page* page, Zone<M>* zone) {

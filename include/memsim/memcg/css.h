@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "memsim/internal/compiler.h"
 #include "memsim/machine/field_table.h"
 #include "memsim/machine/machine.h"
 

@@ -131,6 +131,33 @@ struct Zone {
   }
 };
 
+// Holds one of a zone's locks over a run of pages of the same zone.
+template <class M, typename M::SpinLock Zone<M>::*kLock>
+class ZoneRun {
+ public:
+  ZoneRun() = default;
+  ~ZoneRun() { Drop(); }
+  ZoneRun(const ZoneRun&) = delete;
+  ZoneRun& operator=(const ZoneRun&) = delete;
+
+  // True when the lock had to be taken.
+  bool SwitchTo(Zone<M>* zone) {
+    if (zone_ == zone) return false;
+    Drop();
+    (zone->*kLock).Lock();
+    zone_ = zone;
+    return true;
+  }
+  void Drop() {
+    if (zone_ != nullptr) (zone_->*kLock).Unlock();
+    zone_ = nullptr;
+  }
+  Zone<M>* zone() const { return zone_; }
+
+ private:
+  Zone<M>* zone_ = nullptr;
+};
+
 template <class M>
 struct MemCgroupPerNode {
   static constexpr absl::string_view kTypeName = "struct mem_cgroup_per_node";

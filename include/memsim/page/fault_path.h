@@ -230,12 +230,13 @@ class FaultPath {
 
   // Returns the longest-unused batch to the zones.
   MEMSIM_COLD void free_pcppages_bulk(PerCpuPages<M>& pcp) {
+    ZoneRun<M, &Zone<M>::lock> locked;
     for (int i = 0; i < kPcpBatch; ++i) {
       ListHead<M>* last = pcp.list.prev.load();
       list_del(*last);
       Page* page = Page::FromLru(last);
       Zone<M>* zone = self().ZoneOf(page);
-      const SpinGuard hold(zone->lock);
+      locked.SwitchTo(zone);
       list_add(page->lru, zone->free_list);
       zone->free_count.add(1);
     }

@@ -33,13 +33,13 @@ class RestOfFault {
   // At the start of a modelled fault: kFault takes a real one.
   void Enter() {
     if (kind_ != RestKind::kFault) return;
-    *static_cast<volatile char*>(memory_ + next_) = 1;
+    TouchPage(memory_ + next_);
     Advance();
   }
   // Where the kernel zeroes the page.
   void ClearPage() {
     if (kind_ != RestKind::kClear) return;
-    Zero(memory_ + next_);
+    ZeroPage(memory_ + next_);
     Advance();
   }
   // Outside the timed part: makes every page of the real region fault again.
@@ -53,17 +53,9 @@ class RestOfFault {
     if (next_ == bytes_) [[unlikely]] Wrap();
   }
   void Wrap();
-  static void Zero(char* page) {
-#if defined(__x86_64__)
-    // The kernel's clear_page_erms.
-    size_t count = kPageSize;
-    void* to = page;
-    asm volatile("rep stosb" : "+c"(count), "+D"(to) : "a"(0) : "memory");
-#else
-    __builtin_memset(page, 0, kPageSize);
-    asm volatile("" ::: "memory");
-#endif
-  }
+  // Out of line, so that a profile can tell them from the modelled path.
+  static void TouchPage(char* page);
+  static void ZeroPage(char* page);
 
   RestKind kind_;
   char* memory_;

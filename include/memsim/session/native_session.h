@@ -31,7 +31,9 @@ class NativeSession final : public BundleSession<T> {
       this->world_->mailboxes().SetIdle(cpu, false);
       {
         const native::Binding binding(this->world_->area(cpu));
+        if (this->config_.observer != nullptr) this->config_.observer->OnCpuStart(cpu);
         RunCpu(cpu, *streams[static_cast<size_t>(cpu)], result.cpus[static_cast<size_t>(cpu)]);
+        if (this->config_.observer != nullptr) this->config_.observer->OnCpuEnd(cpu);
         this->world_->mailboxes().RunDue(cpu, UINT64_MAX);
       }
       this->world_->mailboxes().SetIdle(cpu, true);

@@ -1,0 +1,58 @@
+// Paired, interleaved timing: every round runs every arm once, in an order drawn anew from a seed, so
+// that drift and neighbours hit all arms alike. What is compared is the difference inside a round.
+//
+// Units     nanoseconds per fault: charge plus uncharge of one page, rest of the fault included
+// Errors    an arm that faulted no page stops the comparison with an error
+#ifndef MEMSIM_MEASURE_PAIRED_H_
+#define MEMSIM_MEASURE_PAIRED_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "memsim/measure/configuration.h"
+#include "memsim/measure/statistics.h"
+#include "memsim/workload/random.h"
+
+namespace memsim {
+
+// Times of one repetition.
+struct Timing {
+  double charge = 0;    // ns per page
+  double uncharge = 0;  // ns per page; 0 when the unmap is inside the rate
+  double total() const { return charge + uncharge; }
+};
+
+// Errors    FailedPrecondition when no page was faulted (out of memory, or interrupted)
+absl::StatusOr<Timing> TimingOf(const ExecResult& result);
+
+class Paired {
+ public:
+  Paired(std::vector<Runner*> arms, uint64_t seed) : arms_(std::move(arms)), random_(seed) {
+    timings_.resize(arms_.size());
+  }
+  // One round over all arms. The first one warms caches and is not kept.
+  absl::Status Round();
+  int rounds() const { return static_cast<int>(timings_.empty() ? 0 : timings_[0].size()); }
+
+  Interval Charge(size_t arm) const;
+  Interval Uncharge(size_t arm) const;
+  Interval Total(size_t arm) const;
+  // Median of the differences total(a) - total(b) inside the rounds.
+  Interval Difference(size_t a, size_t b) const;
+  // What arm `part` adds to `base`, as a share of what `whole` adds to it.
+  Interval Residue(size_t base, size_t part, size_t whole) const;
+
+ private:
+  template <class Get>
+  Interval Over(size_t arm, Get get) const;
+
+  std::vector<Runner*> arms_;
+  Random random_;
+  bool warm_ = false;
+  std::vector<std::vector<Timing>> timings_;  // [arm][round]
+};
+
+}  // namespace memsim
+
+#endif  // MEMSIM_MEASURE_PAIRED_H_

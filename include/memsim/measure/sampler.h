@@ -1,0 +1,69 @@
+// A sampling profiler for the threads of a native session, as `perf record` does it.
+//
+// Mechanism  perf_event_open() with the task clock of each thread; where that is not allowed, a timer on
+//            the thread's CPU time (about 250 samples a second on common kernels, whatever is asked)
+// Units      counts of samples; nanoseconds of CPU time
+// Threads    OnCpuStart/OnCpuEnd run on the sampled threads; results are read after they have ended
+// Errors     a host that allows neither gives mechanism() "none" and why()
+#ifndef MEMSIM_MEASURE_SAMPLER_H_
+#define MEMSIM_MEASURE_SAMPLER_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "memsim/machine/functions.h"
+#include "memsim/session.h"
+
+namespace memsim {
+
+// Samples by where they fell.
+struct SampleCounts {
+  std::vector<int64_t> by_function = std::vector<int64_t>(kFnCount);
+  int64_t clear_page = 0;  // zeroing the page (--rest clear)
+  int64_t real_fault = 0;  // the real fault, user part (--rest fault)
+  int64_t kernel = 0;      // this host's kernel
+  int64_t driver = 0;      // memsim's own loop
+  int64_t other = 0;       // elsewhere: libc, unknown
+  int64_t total = 0;
+  std::map<std::string, int64_t> unknown;  // symbols counted as other
+};
+
+class Sampler : public CpuObserver {
+ public:
+  // Samples `hz` times per second of CPU time.
+  explicit Sampler(int hz);
+  ~Sampler() override;
+
+  void OnCpuStart(CpuId cpu) override;
+  void OnCpuEnd(CpuId cpu) override;
+
+  // "perf task-clock", "perf task-clock, user only", "cpu-time timer" or "none".
+  absl::string_view mechanism() const { return mechanism_; }
+  absl::string_view why() const { return why_; }
+  int64_t samples() const { return static_cast<int64_t>(addresses_.size()); }
+  // Looks every sample up in the symbols of this program.
+  SampleCounts Symbolise() const;
+
+ private:
+  class PerThread;
+  class Perf;
+  class Timer;
+
+  std::unique_ptr<PerThread> Start();
+
+  int hz_;
+  std::mutex mutex_;
+  std::string mechanism_ = "none";
+  std::string why_;
+  std::vector<std::unique_ptr<PerThread>> running_;
+  std::vector<uint64_t> addresses_;
+};
+
+}  // namespace memsim
+
+#endif  // MEMSIM_MEASURE_SAMPLER_H_

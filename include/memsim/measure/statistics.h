@@ -1,0 +1,39 @@
+// Robust centres and intervals for a noisy, shared machine.
+#ifndef MEMSIM_MEASURE_STATISTICS_H_
+#define MEMSIM_MEASURE_STATISTICS_H_
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+namespace memsim {
+
+// A median and where the true median lies.
+struct Interval {
+  double centre = 0;
+  double low = 0;
+  double high = 0;
+  double confidence = 0;  // what low..high covers; below 0.95 when there are few values
+  int n = 0;              // values it was made from
+};
+
+// `values` need not be sorted; empty gives 0.
+double Median(std::vector<double> values);
+
+// The median with an interval from order statistics: no assumption about the distribution, only that
+// the values are independent. Fewer than six values cannot give 95 %: then the interval is their range
+// and `confidence` says what that covers.
+Interval MedianInterval(std::vector<double> values);
+
+// Percentile bootstrap (95 %) of a statistic over paired rounds. `statistic(picked)` gets indices of
+// rounds, drawn with replacement. `resamples` draws from `seed`.
+Interval BootstrapInterval(int rounds, uint64_t seed,
+                           const std::function<double(const std::vector<int>&)>& statistic,
+                           int resamples = 1000);
+
+// 95 % interval of a share: Wilson's, `hits` of `total` samples.
+Interval ShareInterval(int64_t hits, int64_t total);
+
+}  // namespace memsim
+
+#endif  // MEMSIM_MEASURE_STATISTICS_H_

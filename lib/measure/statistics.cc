@@ -1,0 +1,98 @@
+#include "memsim/measure/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "memsim/workload/random.h"
+
+namespace memsim {
+
+namespace {
+
+constexpr double kConfidence = 0.95;
+
+double MedianOfSorted(const std::vector<double>& sorted) {
+  const size_t n = sorted.size();
+  if (n == 0) return 0;
+  return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+}  // namespace
+
+double Median(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return MedianOfSorted(values);
+}
+
+Interval MedianInterval(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  const int n = static_cast<int>(values.size());
+  Interval interval;
+  interval.n = n;
+  if (n == 0) return interval;
+  interval.centre = MedianOfSorted(values);
+  // The true median lies outside [value k, value n-1-k] with probability 2 * P(Binomial(n, 1/2) <= k).
+  double outside = 0;
+  int k = -1;
+  double log_term = -n * std::log(2.0);  // P(X = 0)
+  for (int i = 0; 2 * i < n - 1; ++i) {
+    const double next = outside + 2 * std::exp(log_term);
+    if (next > 1 - kConfidence) break;
+    outside = next;
+    k = i;
+    log_term += std::log(static_cast<double>(n - i) / (i + 1));
+  }
+  if (k < 0) {
+    k = 0;
+    outside = 2 * std::pow(0.5, n);
+  }
+  interval.low = values[static_cast<size_t>(k)];
+  interval.high = values[static_cast<size_t>(n - 1 - k)];
+  interval.confidence = std::max(0.0, 1 - outside);
+  return interval;
+}
+
+Interval BootstrapInterval(int rounds, uint64_t seed,
+                           const std::function<double(const std::vector<int>&)>& statistic,
+                           int resamples) {
+  Interval interval;
+  interval.n = rounds;
+  if (rounds == 0) return interval;
+  std::vector<int> picked(static_cast<size_t>(rounds));
+  for (int i = 0; i < rounds; ++i) picked[static_cast<size_t>(i)] = i;
+  interval.centre = statistic(picked);
+  Random random(seed);
+  std::vector<double> draws;
+  for (int d = 0; d < resamples; ++d) {
+    for (int& one : picked) one = static_cast<int>(random.Below(static_cast<uint64_t>(rounds)));
+    draws.push_back(statistic(picked));
+  }
+  std::sort(draws.begin(), draws.end());
+  const auto at = [&](double share) {
+    return draws[static_cast<size_t>(std::lround(share * static_cast<double>(draws.size() - 1)))];
+  };
+  interval.low = at((1 - kConfidence) / 2);
+  interval.high = at(1 - (1 - kConfidence) / 2);
+  interval.confidence = kConfidence;
+  return interval;
+}
+
+Interval ShareInterval(int64_t hits, int64_t total) {
+  constexpr double kZ = 1.959964;
+  Interval interval;
+  interval.n = static_cast<int>(total);
+  if (total == 0) return interval;
+  const double n = static_cast<double>(total);
+  const double p = static_cast<double>(hits) / n;
+  const double scale = 1 + kZ * kZ / n;
+  const double middle = (p + kZ * kZ / (2 * n)) / scale;
+  const double half = kZ / scale * std::sqrt(p * (1 - p) / n + kZ * kZ / (4 * n * n));
+  interval.centre = p;
+  interval.low = std::max(0.0, middle - half);
+  interval.high = middle + half;
+  interval.confidence = kConfidence;
+  return interval;
+}
+
+}  // namespace memsim

@@ -1,0 +1,74 @@
+#include "lib/measure/symbols.h"
+
+#include <array>
+#include <mutex>
+
+#include "absl/debugging/symbolize.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace memsim {
+
+namespace {
+
+// Functions of ours that are a rare or split-off part of a kernel function.
+constexpr std::array<std::pair<absl::string_view, Fn>, 10> kParts = {{
+    {"TryChargeSlow", Fn::kTryCharge},
+    {"TryCounters", Fn::kTryCharge},
+    {"HighWalk", Fn::kTryCharge},
+    {"RunDueChecks", Fn::kCheckEvents},
+    {"rmqueue_bulk", Fn::kAllocPage},
+    {"free_pcppages_bulk", Fn::kFreePages},
+    {"lru_add_drain", Fn::kPagevecLruMoveFn},
+    {"free_pages_and_swap_cache", Fn::kReleasePages},
+    {"PutBack", Fn::kShrinkLruvec},
+    {"try_to_unmap", Fn::kShrinkLruvec},
+}};
+constexpr std::array<absl::string_view, 6> kDriverParts = {
+    "FaultChunk", "RunCpu", "Driver", "NativeSession", "Sweep", "Churn"};
+
+// A kernel name as it is spelled in C++: a leading "__" moves to the end.
+std::string CppName(absl::string_view kernel_name) {
+  if (!absl::StartsWith(kernel_name, "__")) return std::string(kernel_name);
+  return absl::StrCat(kernel_name.substr(2), "__");
+}
+
+std::string Token(absl::string_view name) { return absl::StrCat(name.size(), name); }
+
+}  // namespace
+
+Symbols::Symbols() {
+  static std::once_flag once;
+  std::call_once(once, [] { absl::InitializeSymbolizer("/proc/self/exe"); });
+  for (const FnInfo& info : kFunctions) {
+    tokens_.push_back({Token(CppName(info.name)), {Kind::kFunction, info.id, ""}});
+  }
+  for (const auto& [name, fn] : kParts) tokens_.push_back({Token(name), {Kind::kFunction, fn, ""}});
+  tokens_.push_back({Token("ZeroPage"), {Kind::kClearPage, Fn::kCount, ""}});
+  tokens_.push_back({Token("TouchPage"), {Kind::kRealFault, Fn::kCount, ""}});
+  for (const absl::string_view name : kDriverParts) {
+    tokens_.push_back({Token(name), {Kind::kDriver, Fn::kCount, ""}});
+  }
+}
+
+const Symbols::Place& Symbols::Find(uint64_t address) {
+  const auto known = seen_.find(address);
+  if (known != seen_.end()) return known->second;
+  return seen_.emplace(address, LookUp(address)).first->second;
+}
+
+Symbols::Place Symbols::LookUp(uint64_t address) const {
+  if (static_cast<int64_t>(address) < 0) return {Kind::kKernel, Fn::kCount, ""};
+  char name[4096];
+  if (!absl::Symbolize(reinterpret_cast<void*>(address), name, sizeof(name))) {
+    return {Kind::kOther, Fn::kCount, "?"};
+  }
+  // A member of the image is spelled "<class><template arguments>E<length><name>E"; its own name comes
+  // after the arguments, which never contain a function's name.
+  for (const auto& [token, place] : tokens_) {
+    if (absl::StrContains(name, token)) return place;
+  }
+  return {Kind::kOther, Fn::kCount, name};
+}
+
+}  // namespace memsim

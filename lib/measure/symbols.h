@@ -1,0 +1,38 @@
+// From an address in this program to the kernel function it models.
+#ifndef MEMSIM_LIB_MEASURE_SYMBOLS_H_
+#define MEMSIM_LIB_MEASURE_SYMBOLS_H_
+
+#include <cstdint>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "memsim/machine/functions.h"
+
+namespace memsim {
+
+class Symbols {
+ public:
+  enum class Kind : uint8_t { kFunction, kClearPage, kRealFault, kKernel, kDriver, kOther };
+  struct Place {
+    Kind kind;
+    Fn fn;
+    std::string name;  // of the symbol, when kOther
+  };
+
+  Symbols();
+  const Place& Find(uint64_t address);
+
+ private:
+  Place LookUp(uint64_t address) const;
+
+  // What to look for in a mangled name ("21mem_cgroup_try_charge") and what it means.
+  std::vector<std::pair<std::string, Place>> tokens_;
+  std::unordered_map<uint64_t, Place> seen_;
+};
+
+}  // namespace memsim
+
+#endif  // MEMSIM_LIB_MEASURE_SYMBOLS_H_
