@@ -8,6 +8,7 @@
 #ifndef MEMSIM_SESSION_H_
 #define MEMSIM_SESSION_H_
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -31,6 +32,19 @@
 namespace memsim {
 
 enum class MachineKind : uint8_t { kNative, kTracing, kSimulated };
+
+struct MachineInfo {
+  MachineKind kind;
+  absl::string_view name;
+  absl::string_view summary;
+};
+
+inline constexpr std::array<MachineInfo, 3> kMachines = {{
+    {MachineKind::kNative, "native", "this CPU: real threads, real atomics, real time"},
+    {MachineKind::kTracing, "tracing", "records and counts every step; exact, n CPUs in seeded turns"},
+    {MachineKind::kSimulated, "simulated",
+     "two CPUs in simulated time, fixed costs, no caches; library only for now"},
+}};
 
 // Watches the threads of a native session, for sampling. Called on the thread that is the CPU.
 class CpuObserver {
@@ -115,7 +129,9 @@ class Session {
   virtual ExecResult Execute(absl::Span<OperationStream* const> streams) = 0;
   // Gives back every CPU's LRU batch and stock and runs deferred work.
   virtual void Drain() = 0;
-  // Turns the controller on or off at the gate (not possible for the constant gate).
+  // Turns the controller on or off at the gate (not possible for the constant gate), as the boot line
+  // does: only while nobody executes, nothing is mapped and everything is drained. A page charged under
+  // one setting and freed under the other would be accounted wrongly, as it would in the kernel.
   virtual void SetEnabled(bool on) = 0;
   virtual Ledger ReadLedger() = 0;
   virtual const Arena& arena() const = 0;

@@ -55,7 +55,12 @@ SimFiber::SimFiber(std::function<void()> body)
              [this](boost::context::fiber&& scheduler) {
                scheduler_ = std::move(scheduler);
                AnnounceBackInFiber();
-               body_();
+               try {
+                 body_();
+               } catch (const boost::context::detail::forced_unwind&) {
+                 AnnounceSwitchToScheduler(true);  // the destructor waits there
+                 throw;
+               }
                finished_ = true;
                AnnounceSwitchToScheduler(true);
                return std::move(scheduler_);
@@ -66,21 +71,33 @@ SimFiber::SimFiber(std::function<void()> body)
 }
 
 SimFiber::~SimFiber() {
+  if (fiber_ && started_) {
+    // A fiber that will never go on (a deadlock): its stack is unwound, so it runs once more.
+    AnnounceSwitchToFiber();
+    fiber_ = boost::context::fiber();
+    AnnounceBackInScheduler();
+  }
 #if MEMSIM_TSAN
   __tsan_destroy_fiber(tsan_fiber_);
 #endif
 }
 
 void SimFiber::Resume() {
+  started_ = true;
   AnnounceSwitchToFiber();
   fiber_ = std::move(fiber_).resume();
   AnnounceBackInScheduler();
 }
 
 void SimFiber::Yield() {
+  struct Back {
+    explicit Back(SimFiber* fiber_in) : fiber(fiber_in) {}
+    ~Back() { fiber->AnnounceBackInFiber(); }  // by return or, when the fiber is unwound, by exception
+    SimFiber* fiber;
+  };
   AnnounceSwitchToScheduler(false);
+  const Back back(this);
   scheduler_ = std::move(scheduler_).resume();
-  AnnounceBackInFiber();
 }
 
 void SimFiber::AnnounceSwitchToFiber() {

@@ -28,18 +28,20 @@ class SimFiber {
   void AnnounceBackInFiber();
 
   std::function<void()> body_;
+  bool started_ = false;
   bool finished_ = false;
-  boost::context::fiber fiber_;
-  boost::context::fiber scheduler_;
-  // Sanitizer state; unused in other builds.
+  // Before fiber_, whose construction fills them in.
   void* stack_bottom_ = nullptr;
   size_t stack_size_ = 0;
-  void* fake_stack_ = nullptr;
-  void* scheduler_fake_stack_ = nullptr;
-  const void* scheduler_bottom_ = nullptr;
-  size_t scheduler_size_ = 0;
-  void* tsan_fiber_ = nullptr;
-  void* tsan_scheduler_ = nullptr;
+  boost::context::fiber fiber_;
+  boost::context::fiber scheduler_;
+  // Sanitizer state; each unused in some builds.
+  [[maybe_unused]] void* fake_stack_ = nullptr;
+  [[maybe_unused]] void* scheduler_fake_stack_ = nullptr;
+  [[maybe_unused]] const void* scheduler_bottom_ = nullptr;
+  [[maybe_unused]] size_t scheduler_size_ = 0;
+  [[maybe_unused]] void* tsan_fiber_ = nullptr;
+  [[maybe_unused]] void* tsan_scheduler_ = nullptr;
 };
 
 }  // namespace memsim

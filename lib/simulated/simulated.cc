@@ -95,7 +95,11 @@ void SimContext::Touch(uint64_t index, bool write, bool must_order) {
   } else {
     if (!hit) line.modified = 0;  // the owner's copy becomes shared
     line.Share(self, false);
-    line.Read(me.clock, self);
+    // Of all reads the latest counts, not the one that came last: a CPU that ran ahead has read already.
+    if (!line.touched ||
+        Earlier(line.read_time, static_cast<CpuId>(line.reader), me.clock, current_)) {
+      line.Read(me.clock, self);
+    }
   }
   if (!line.touched) {
     line.touched = 1;

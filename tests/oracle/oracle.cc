@@ -34,6 +34,16 @@ int64_t Sum(const std::vector<int64_t>& values) {
 
 }  // namespace
 
+MemcgSpec Memcg(std::string name, int parent, const Limits& limits) {
+  return {.name = std::move(name),
+          .parent = parent,
+          .max = limits.max,
+          .memsw_max = limits.memsw_max,
+          .high = limits.high,
+          .soft = limits.soft,
+          .thresholds = limits.thresholds};
+}
+
 ExecResult Execute(Session& session, const std::vector<Operations>& per_cpu) {
   std::vector<VectorStream> streams;
   streams.reserve(per_cpu.size());
@@ -67,8 +77,8 @@ Operations RandomOperations(Random& random, const WorldPlan& plan, const std::ve
     const uint64_t kind = random.Below(100);
     const uint64_t longest = random.Below(20) == 0 ? size : 48;
     const uint64_t vpn = random.Below(size);
-    const int64_t pages = static_cast<int64_t>(
-        std::min<uint64_t>(1 + random.Below(longest), size - vpn));
+    const int64_t pages =
+        static_cast<int64_t>(std::min<uint64_t>(1 + random.Below(longest), size - vpn));
     const int memcg = static_cast<int>(random.Below(plan.memcgs.size()));
     if (kind < 55) {
       operations.push_back(Fault(mm, vpn, pages));
@@ -126,8 +136,12 @@ CpuResult Oracle::Run(const Operations& operations) {
           FaultPage(op.mm, op.vpn + static_cast<uint64_t>(i), phase, result);
         }
         break;
-      case OpKind::kUnmap: phase.pages += UnmapRange(op.mm, op.vpn, op.pages.n); break;
-      case OpKind::kMove: owner_[static_cast<size_t>(op.mm)] = op.memcg; break;
+      case OpKind::kUnmap:
+        phase.pages += UnmapRange(op.mm, op.vpn, op.pages.n);
+        break;
+      case OpKind::kMove:
+        owner_[static_cast<size_t>(op.mm)] = op.memcg;
+        break;
       case OpKind::kExit:
         phase.pages += UnmapRange(op.mm, 0, plan_.mms[static_cast<size_t>(op.mm)].size.n);
         break;
@@ -180,7 +194,8 @@ void Oracle::Account(int memcg, int sign) {
   if (memcg == 0) return;  // root is not charged and not counted
   row.references += sign;
   // Up to and including the root's counters, which carry what the children charge.
-  for (size_t at = static_cast<size_t>(memcg);; at = static_cast<size_t>(ledger_.memcgs[at].parent)) {
+  for (size_t at = static_cast<size_t>(memcg);;
+       at = static_cast<size_t>(ledger_.memcgs[at].parent)) {
     ledger_.memcgs[at].memory += sign;
     if (plan_.memsw) ledger_.memcgs[at].memsw += sign;
     if (at == 0) break;
@@ -202,7 +217,8 @@ void ExpectLedger(const Ledger& expected, const Ledger& actual) {
     EXPECT_EQ(want.stock, have.stock);
     EXPECT_EQ(want.failcnt, have.failcnt);
     EXPECT_GE(have.watermark, have.memory);
-    for (int e = 0; e < kMemcgEvents; ++e) EXPECT_EQ(want.events[e], have.events[e]) << "event " << e;
+    for (int e = 0; e < kMemcgEvents; ++e)
+      EXPECT_EQ(want.events[e], have.events[e]) << "event " << e;
   }
   EXPECT_EQ(expected.mapped, actual.mapped);
   EXPECT_EQ(expected.free_pages, actual.free_pages);
@@ -217,11 +233,12 @@ void ExpectResult(const CpuResult& expected, const CpuResult& actual) {
   EXPECT_EQ(expected.already_mapped, actual.already_mapped);
 }
 
-// Why (batch - 1) x CPUs although the stock has no upper cap: a stock is refilled only after it missed,
-// with the `batch - n` pages that a charge of `n` leaves over. It missed because it holds another memcg's
-// pages, which are drained first, or fewer than `n`, so it then holds at most n - 1 + batch - n. More
-// would need a second charge between the miss and the refill of the first: an interrupt that charges, or
-// a task that slept in reclaim and woke up on another CPU. Neither exists here.
+// Why (batch - 1) x CPUs although the stock has no upper cap: a stock is refilled only after it
+// missed, with the `batch - n` pages that a charge of `n` leaves over. It missed because it holds
+// another memcg's pages, which are drained first, or fewer than `n`, so it then holds at most n - 1
+// + batch - n. More would need a second charge between the miss and the refill of the first: an
+// interrupt that charges, or a task that slept in reclaim and woke up on another CPU. Neither
+// exists here.
 void ExpectConsistent(const WorldPlan& plan, const Ledger& ledger, const Circumstances& how) {
   // Pages that are unmapped but sit in another CPU's LRU batch, which holds the last reference.
   const int64_t limbo = how.shared_mms && !how.drained ? kLruBatch * plan.cpus : 0;

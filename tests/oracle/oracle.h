@@ -1,8 +1,8 @@
-// The oracle: what a world must look like after a sequence of operations, by a map and plain arithmetic.
-// It knows no stock, no batch, no counter tree and no order among CPUs.
+// The oracle: what a world must look like after a sequence of operations, by a map and plain
+// arithmetic. It knows no stock, no batch, no counter tree and no order among CPUs.
 //
-//   Oracle            predicts a whole ledger; exact while no limit is hit and, with several CPUs, while
-//                     each CPU works on address spaces of its own
+//   Oracle            predicts a whole ledger; exact while no limit is hit and, with several CPUs,
+//                     while each CPU works on address spaces of its own
 //   ExpectConsistent  the laws that any ledger obeys, limits and sharing included
 //
 // Units     pages
@@ -41,6 +41,15 @@ class VectorStream final : public OperationStream {
 
 using Operations = std::vector<Operation>;
 
+struct Limits {
+  int64_t max = -1;
+  int64_t memsw_max = -1;
+  int64_t high = -1;
+  int64_t soft = -1;
+  std::vector<int64_t> thresholds = {};
+};
+MemcgSpec Memcg(std::string name, int parent = 0, const Limits& limits = {});
+
 // Executes one sequence per CPU.
 ExecResult Execute(Session& session, const std::vector<Operations>& per_cpu);
 
@@ -49,15 +58,16 @@ Operation Unmap(int mm, uint64_t vpn, int64_t pages);
 Operation Move(int mm, int memcg);
 Operation Exit(int mm);
 
-// `count` random operations on the given address spaces: mostly short faults and unmaps, now and then a
-// range longer than a gather batch and a page table, a move to any memcg, an exit.
+// `count` random operations on the given address spaces: mostly short faults and unmaps, now and
+// then a range longer than a gather batch and a page table, a move to any memcg, an exit.
 Operations RandomOperations(Random& random, const WorldPlan& plan, const std::vector<int>& mms,
                             int count);
 
 // A configuration with the kernel's build and nothing turned.
 SessionConfig DefaultConfig(const Kernel& kernel, WorldPlan plan);
 // Opens the session or fails the test.
-std::unique_ptr<Session> Open(const Kernel& kernel, MachineKind machine, const SessionConfig& config);
+std::unique_ptr<Session> Open(const Kernel& kernel, MachineKind machine,
+                              const SessionConfig& config);
 
 class Oracle {
  public:
@@ -91,8 +101,8 @@ void ExpectResult(const CpuResult& expected, const CpuResult& actual);
 struct Circumstances {
   Pages batch{32};
   bool drained = true;
-  bool shared_mms = false;   // several CPUs work on one address space
-  bool charging = true;      // the controller was on all the time
+  bool shared_mms = false;  // several CPUs work on one address space
+  bool charging = true;     // the controller was on all the time
 };
 
 // The laws. With held, stock and usage of a memcg meaning the sums over itself and all below:
@@ -100,7 +110,8 @@ struct Circumstances {
 //   references = held + stock       of the memcg alone; root is not counted
 //   stock <= (batch - 1) x CPUs     over all memcgs: see the note at the definition
 //   drained: stock = 0, LRU length = RSS = PGPGIN - PGPGOUT = held, mapped + free = memory
-// With shared mms, and not drained, up to one LRU batch per CPU may be unmapped but not yet uncharged.
+// With shared mms, and not drained, up to one LRU batch per CPU may be unmapped but not yet
+// uncharged.
 void ExpectConsistent(const WorldPlan& plan, const Ledger& ledger, const Circumstances& how);
 
 // PGFAULT of all memcgs is what the CPUs report.

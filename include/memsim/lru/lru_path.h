@@ -127,6 +127,7 @@ class LruPath {
   // nobody else needs. The pages freed.
   MEMSIM_COLD int shrink_lruvec(Memcg* memcg, int zone_index, int want) {
     Scope scope(Fn::kShrinkLruvec);
+    lru_add_drain();
     Page* isolated[kClusterMax];
     const int cap = want < kClusterMax ? want : kClusterMax;
     Zone<M>* zone = self().ZoneAt(zone_index);

@@ -115,7 +115,7 @@ struct TaskStruct {
   typename M::template Cell<uint32_t> memcg_nr_pages_over_high;
   typename M::template Cell<uint32_t> notify_resume;
   typename M::template Cell<uint32_t> oom_kills;
-  Unmodelled<0x20> rest;
+  Unmodelled<0x28> rest;  // to the end of the line
 
   static constexpr auto Fields() {
     using Self = TaskStruct;

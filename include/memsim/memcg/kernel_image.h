@@ -2,7 +2,6 @@
 #ifndef MEMSIM_MEMCG_KERNEL_IMAGE_H_
 #define MEMSIM_MEMCG_KERNEL_IMAGE_H_
 
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -69,12 +68,6 @@ class ImageData {
   uint32_t PfnOf(const Page* page) {
     return static_cast<uint32_t>(page - globals.mem_map.load());
   }
-
-  // Where the next reclaim pass starts its walk over the memcgs.
-  size_t NextReclaimStart() { return reclaim_start_.fetch_add(1, std::memory_order_relaxed); }
-
- private:
-  std::atomic<size_t> reclaim_start_{0};
 };
 
 template <class T>

@@ -37,9 +37,10 @@ class LimitPath {
     Scope scope(Fn::kReclaim);
     const int want = n.n > kSwapClusterMax ? static_cast<int>(n.n) : kSwapClusterMax;
     int freed = 0;
-    // The walk starts at another descendant each time, like the kernel's shared iterator.
+    // The walk starts at another descendant each time: the kernel's iterator, which all reclaimers of
+    // `target` share.
     const size_t count = self().memcgs.size();
-    const size_t start = count == 0 ? 0 : self().NextReclaimStart() % count;
+    const size_t start = target->ZoneInfo(kZoneNormal).iter_position.add_return(1) % count;
     for (size_t i = 0; i < count && freed < want; ++i) {
       Memcg* memcg = self().memcgs[(start + i) % count];
       if (!memcg->IsDescendantOf(target)) continue;

@@ -77,7 +77,8 @@ struct MemCgroupPerZone {
 
   Lruvec<M> lruvec;
   typename M::template Cell<uint64_t> lru_size[kNrLruLists];
-  Unmodelled<13 * 16> iter;
+  typename M::template Atomic<uint64_t> iter_position;
+  Unmodelled<13 * 16 - 8> iter;
   RbNode<M> tree_node;
   typename M::template Cell<uint64_t> usage_in_excess;
   typename M::template Racy<uint64_t> on_tree;
@@ -91,7 +92,8 @@ struct MemCgroupPerZone {
         MEMSIM_FIELD_ARRAY(Self, lruvec.recent_scanned, kLock, "reclaim statistics; lru_lock"),
         MEMSIM_FIELD(Self, lruvec.zone, kSetup, "the zone; repaired after hot-plug"),
         MEMSIM_FIELD_ARRAY(Self, lru_size, kLock, "pages on each list; lru_lock"),
-        MEMSIM_FIELD(Self, iter, kNone, "where reclaim stopped, by priority"),
+        MEMSIM_FIELD(Self, iter_position, kAnyCpu, "where the shared reclaim walk goes on"),
+        MEMSIM_FIELD(Self, iter, kNone, "the same for other priorities"),
         MEMSIM_FIELD(Self, tree_node, kLock, "soft-limit tree; tree lock"),
         MEMSIM_FIELD(Self, usage_in_excess, kLock, "key in the tree; tree lock"),
         MEMSIM_FIELD(Self, on_tree, kLock, "is it in the tree? tree lock, read without"),

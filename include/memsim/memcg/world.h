@@ -58,6 +58,7 @@ class World {
     for (size_t i = 0; i < plan.memcgs.size(); ++i) PlaceMemcg(i);
     for (size_t i = 0; i < plan.mms.size(); ++i) PlaceMm(i);
     PlacePages();
+    PlaceThreads();
     image_->globals.root_mem_cgroup.store(image_->memcgs[0]);
     image_->globals.do_swap_account.store(plan.memsw ? 1 : 0);
   }
@@ -70,7 +71,11 @@ class World {
   const WorldPlan& plan() const { return plan_; }
   Mailboxes& mailboxes() { return mailboxes_; }
   MmStruct<M>* mm(int index) { return mms_[static_cast<size_t>(index)]; }
-  TaskStruct<M>* task(int index) { return tasks_[static_cast<size_t>(index)]; }
+  // The thread of an mm that runs on `cpu`. Its owner is the one on CPU 0; a thread of its own for every
+  // other CPU, because what current says about a fault (memcg_oom, over high) belongs to one thread.
+  TaskStruct<M>* task(int mm, CpuId cpu) {
+    return cpu == 0 ? tasks_[static_cast<size_t>(mm)] : threads_[static_cast<size_t>(mm)] + (cpu - 1);
+  }
   Memcg* memcg(int index) { return image_->memcgs[static_cast<size_t>(index)]; }
   std::byte* area(CpuId cpu) {
     return image_->area0 + static_cast<uint64_t>(cpu) * image_->area_stride;
@@ -130,7 +135,7 @@ class World {
     bytes += plan.memcgs.size() * (sizeof(Memcg) + sizeof(MemCgroupPerNode<M>) + sizeof(CssSet<M>) +
                                    2 * sizeof(ThresholdAry<M>) + 512);
     for (const MmSpec& mm : plan.mms) {
-      bytes += sizeof(MmStruct<M>) + sizeof(TaskStruct<M>) + 256;
+      bytes += sizeof(MmStruct<M>) + sizeof(TaskStruct<M>) * static_cast<uint64_t>(plan.cpus) + 256;
       bytes += Tables(mm) * sizeof(PageTable<M>) + kPage;
     }
     return bytes + sizeof(Page) * static_cast<uint64_t>(plan.memory.n);
@@ -261,6 +266,17 @@ class World {
     Move(static_cast<int>(i), spec.memcg);
   }
 
+  // Behind everything else: addresses do not depend on whether there is more than one CPU.
+  void PlaceThreads() {
+    static_assert(sizeof(TaskStruct<M>) % kCacheLine == 0, "no two threads share a line");
+    const uint64_t others = static_cast<uint64_t>(plan_.cpus) - 1;
+    if (others == 0) return;
+    for (size_t i = 0; i < plan_.mms.size(); ++i) {
+      threads_.push_back(
+          arena_.template New<TaskStruct<M>>(absl::StrCat("task ", i, " thread"), others, 64));
+    }
+  }
+
   void PlacePages() {
     Page* pages = arena_.template New<Page>("page", static_cast<uint64_t>(plan_.memory.n), 64);
     pages_ = arena_.OffsetOf(pages);
@@ -287,7 +303,8 @@ class World {
   std::vector<uint64_t> stat_offsets_;
   std::vector<uint64_t> ref_offsets_;
   std::vector<CssSet<M>*> css_sets_;
-  std::vector<TaskStruct<M>*> tasks_;
+  std::vector<TaskStruct<M>*> tasks_;    // by mm: the owner
+  std::vector<TaskStruct<M>*> threads_;  // by mm: an array, one for each CPU but the first
   std::vector<MmStruct<M>*> mms_;
 };
 

@@ -21,10 +21,10 @@ class Driver {
 
   explicit Driver(World& world) : world_(world), image_(static_cast<Image<T>&>(world.image())) {}
 
-  // Context switch of the current CPU to the owner of `mm`.
+  // Context switch of the current CPU to its thread of `mm`.
   void SwitchTo(int mm) {
     CpuStats<M>& stats = image_.Stats();
-    TaskStruct<M>* task = world_.task(mm);
+    TaskStruct<M>* task = world_.task(mm, M::cpu());
     stats.current_task.store(task);
   }
 

@@ -1,0 +1,38 @@
+// Renderers: one value, many forms. Text is at most 100 columns wide.
+//
+// JSON      docs/json.md describes the fields; `result` holds configuration and numbers, `environment`
+//           host and compiler
+#ifndef MEMSIM_REPORT_RENDER_H_
+#define MEMSIM_REPORT_RENDER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "memsim/measure/environment.h"
+#include "memsim/report/comparison.h"
+#include "memsim/report/explain.h"
+#include "memsim/report/profile.h"
+#include "memsim/session.h"
+
+namespace memsim {
+
+std::string ProfileText(const Profile& profile, const Environment& environment);
+std::string ProfileJson(const Profile& profile, const Environment& environment);
+std::string ProfileCsv(const Profile& profile);
+
+std::string ComparisonText(const Comparison2015& comparison, const Environment& environment);
+std::string ComparisonJson(const Comparison2015& comparison, const Environment& environment);
+std::string ComparisonCsv(const Comparison2015& comparison);
+
+std::string ExplanationText(const Explanation& explanation, bool brief);
+std::string ExplanationJson(const Explanation& explanation);
+std::string ExplanationCsv(const Explanation& explanation);
+
+std::string LayoutText(absl::string_view kernel, const std::vector<StructInfo>& structs);
+std::string LayoutJson(absl::string_view kernel, const std::vector<StructInfo>& structs);
+std::string LayoutCsv(const std::vector<StructInfo>& structs);
+
+}  // namespace memsim
+
+#endif  // MEMSIM_REPORT_RENDER_H_

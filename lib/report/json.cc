@@ -1,0 +1,127 @@
+#include "lib/report/json.h"
+
+#include <string>
+
+namespace memsim {
+
+using Json = nlohmann::ordered_json;
+
+namespace {
+constexpr const char* kPartNames[kPartCount] = {"charge", "lru_batch", "uncharge"};
+std::string Text(absl::string_view text) { return std::string(text); }
+}  // namespace
+
+Json ToJson(const Interval& interval) {
+  return {{"median", interval.centre},
+          {"low", interval.low},
+          {"high", interval.high},
+          {"confidence", interval.confidence},
+          {"n", interval.n}};
+}
+
+Json ToJson(const Configuration& c) {
+  Json json = {{"command", c.command()},
+               {"kernel", Text(c.kernel->name)},
+               {"source", Text(c.kernel->source)},
+               {"gate", Text(GateName(c.gate))},
+               {"memcg", c.memcg()},
+               {"off", Text(kOffKinds[static_cast<size_t>(c.off())].name)},
+               {"workload", c.workload.name},
+               {"threads", c.threads},
+               {"faults", c.workload.faults.n},
+               {"region", c.workload.region.n},
+               {"rest", Text(RestName(c.rest))},
+               {"irq", Text(IrqName(c.irq))},
+               {"memsw", c.memsw},
+               {"seed", c.seed},
+               {"batch", c.batch.value_or(c.kernel->batch).n},
+               {"charge_first", c.charge_first.value_or(c.kernel->charge_first)},
+               {"compiled_in", c.build.memcg}};
+  return json;
+}
+
+Json ToJson(const Environment& e) {
+  return {{"cpu", e.cpu},           {"cpus", e.cpus},   {"virtual_machine", e.virtual_machine},
+          {"os", e.os},             {"load", e.load},   {"compiler", e.compiler},
+          {"build", e.build},       {"time", e.time}};
+}
+
+Json ToJson(const PerPage& n) {
+  return {{"calls", n.calls},
+          {"instructions", n.instructions},
+          {"loads", n.loads},
+          {"stores", n.stores},
+          {"rmw", n.rmw},
+          {"percpu_incs", n.percpu_incs},
+          {"irq_off", n.irq_off},
+          {"locks", n.locks},
+          {"gates", n.gates}};
+}
+
+Json ToJson(const ExactCounts& counts) {
+  Json json = {{"unit", "per page, exact"}, {"pages", counts.pages}};
+  json["memcg"] = ToJson(counts.memcg_total);
+  json["all"] = ToJson(counts.all);
+  for (size_t part = 0; part < kPartCount; ++part) {
+    json["memcg_by_part"][kPartNames[part]] = ToJson(counts.memcg[part]);
+    json["memcg_by_part"][kPartNames[part]]["lines"] = counts.memcg_lines[part];
+  }
+  for (size_t f = 0; f < kFnCount; ++f) {
+    if (counts.by_function[f].instructions == 0) continue;
+    json["by_function"][Text(kFunctions[f].name)] = ToJson(counts.by_function[f]);
+  }
+  return json;
+}
+
+Json ToJson(const Profile& p) {
+  Json json = {{"configuration", ToJson(p.configuration)}};
+  json["ns_per_page"] = {{"charge", ToJson(p.charge)},
+                         {"uncharge", ToJson(p.uncharge)},
+                         {"total", ToJson(p.total)}};
+  json["irq_stand_in_ns"] = ToJson(p.irq_cost);
+  json["samples"] = {{"count", p.samples},
+                     {"enough", p.enough_samples()},
+                     {"mechanism", p.mechanism},
+                     {"why", p.mechanism_why}};
+  json["functions"] = Json::array();
+  for (const ProfileRow& row : p.rows) {
+    Json one = {{"name", row.name}, {"samples", row.samples}};
+    if (p.enough_samples()) {
+      one["share"] = {{"value", row.share.centre}, {"low", row.share.low}, {"high", row.share.high}};
+      one["self_ns"] = p.SelfNs(row);
+    }
+    json["functions"].push_back(std::move(one));
+  }
+  json["counts"] = ToJson(p.counts);
+  return json;
+}
+
+Json ToJson(const Comparison2015& comparison) {
+  Json json = {{"seed", comparison.seed}, {"rounds", comparison.rounds}};
+  json["published"] = {{"name", comparison.published.name},
+                       {"machine", comparison.published.machine},
+                       {"source", comparison.published.source},
+                       {"columns", Json::array()}};
+  for (const PublishedProfile::Column& column : comparison.published.columns) {
+    json["published"]["columns"].push_back({{"id", column.id},
+                                            {"kernel", column.kernel},
+                                            {"memcg", column.memcg},
+                                            {"total_percent", column.total},
+                                            {"ns_per_fault", column.ns_per_fault},
+                                            {"percent", column.percent}});
+  }
+  json["profiles"] = Json::array();
+  for (const Profile& profile : comparison.profiles) json["profiles"].push_back(ToJson(profile));
+  json["arms"] = Json::array();
+  for (const TimedArm& arm : comparison.arms) {
+    json["arms"].push_back({{"configuration", ToJson(arm.configuration)},
+                            {"ns_per_page", ToJson(arm.total)},
+                            {"added_ns_per_page", ToJson(arm.added)},
+                            {"counts", ToJson(arm.counts.memcg_total)}});
+  }
+  json["disabled_share_of_enabled"] = ToJson(comparison.residue);
+  json["irq_stand_in_ns"] = ToJson(comparison.irq_cost);
+  return json;
+}
+
+}  // namespace memsim

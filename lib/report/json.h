@@ -1,0 +1,23 @@
+// How the values of a report are written as JSON: one place for the field names.
+#ifndef MEMSIM_LIB_REPORT_JSON_H_
+#define MEMSIM_LIB_REPORT_JSON_H_
+
+#include <nlohmann/json.hpp>
+
+#include "memsim/measure/environment.h"
+#include "memsim/report/comparison.h"
+#include "memsim/report/profile.h"
+
+namespace memsim {
+
+nlohmann::ordered_json ToJson(const Interval& interval);
+nlohmann::ordered_json ToJson(const Configuration& configuration);
+nlohmann::ordered_json ToJson(const Environment& environment);
+nlohmann::ordered_json ToJson(const PerPage& counts);
+nlohmann::ordered_json ToJson(const ExactCounts& counts);
+nlohmann::ordered_json ToJson(const Profile& profile);
+nlohmann::ordered_json ToJson(const Comparison2015& comparison);
+
+}  // namespace memsim
+
+#endif  // MEMSIM_LIB_REPORT_JSON_H_

@@ -1,0 +1,196 @@
+// The scheduler of the simulated machine by itself: two small programs on a few modelled words.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "memsim/machine/arena.h"
+#include "memsim/machine/field_table.h"
+#include "memsim/machine/simulated.h"
+
+namespace memsim {
+namespace {
+
+constexpr uint64_t kStride = 4096;
+
+// Four lines: two words and two locks.
+struct Shared {
+  static constexpr absl::string_view kTypeName = "shared";
+
+  Simulated::Cell<uint64_t> x;
+  Unmodelled<56> pad_x;
+  Simulated::Cell<uint64_t> y;
+  Unmodelled<56> pad_y;
+  Simulated::SpinLock first;
+  Unmodelled<60> pad_first;
+  Simulated::SpinLock second;
+  Unmodelled<60> pad_second;
+
+  static constexpr auto Fields() {
+    using Self = Shared;
+    return std::array{
+        MEMSIM_FIELD(Self, x, kAnyCpu, "a word"),
+        MEMSIM_FIELD(Self, pad_x, kNone, "padding"),
+        MEMSIM_FIELD(Self, y, kAnyCpu, "another word"),
+        MEMSIM_FIELD(Self, pad_y, kNone, "padding"),
+        MEMSIM_FIELD(Self, first, kAnyCpu, "a lock"),
+        MEMSIM_FIELD(Self, pad_first, kNone, "padding"),
+        MEMSIM_FIELD(Self, second, kAnyCpu, "another lock"),
+        MEMSIM_FIELD(Self, pad_second, kNone, "padding"),
+    };
+  }
+};
+
+using Program = std::function<void(CpuId cpu, Shared& shared)>;
+
+// Runs `program` on two CPUs as a session does: in strict order, or again and again with the lines
+// in conflict added to the ordered set until no access is out of order.
+SimResult RunProgram(const Program& program, bool strict, uint64_t seed) {
+  SimContext::OrderedSet ordered;
+  for (int run = 1;; ++run) {
+    Arena arena(1 << 20);
+    auto* shared = arena.New<Shared>("shared", 1, 64);
+    std::byte* area = arena.base() + arena.Reserve(2 * kStride, kStride);
+    for (CpuId cpu = 0; cpu < 2; ++cpu) {
+      reinterpret_cast<native::CpuHead*>(area + static_cast<uint64_t>(cpu) * kStride)->cpu = cpu;
+    }
+    Mailboxes mailboxes(2);
+    SimContext context({.cpus = 2, .seed = seed, .strict = strict, .costs = {}}, &arena,
+                       BuildConfig(), &ordered);
+    context.Run(area, kStride, &mailboxes, [&](CpuId cpu) { program(cpu, *shared); });
+    if (strict || context.violations().empty()) {
+      SimResult result = context.result();
+      result.runs = run;
+      return result;
+    }
+    ordered.insert(context.violations().begin(), context.violations().end());
+  }
+}
+
+void ExpectStrictOrder(const Program& program) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const SimResult strict = RunProgram(program, true, seed);
+    const SimResult ahead = RunProgram(program, false, seed);
+    EXPECT_EQ(strict.hash, ahead.hash) << "seed " << seed;
+    EXPECT_EQ(strict.clock, ahead.clock) << "seed " << seed;
+    EXPECT_EQ(strict.accesses, ahead.accesses) << "seed " << seed;
+  }
+}
+
+// CPU 0 runs ahead and reads a line that both share; then CPU 1, earlier in simulated time, reads
+// the same line and writes it. Expect the order violation to be found although another read came
+// after the one in conflict: the run equals the strict order.
+TEST(SimContextTest, LaterReadIsNotForgotten) {
+  ExpectStrictOrder([](CpuId cpu, Shared& shared) {
+    static_cast<void>(shared.x.load());
+    if (cpu == 0) {
+      Simulated::Work(3000);
+      static_cast<void>(shared.x.load());
+    } else {
+      Simulated::Work(1000);
+      static_cast<void>(shared.x.load());
+      shared.x.store(7);
+    }
+  });
+}
+
+// Both CPUs read and write two lines without any lock. Expect the strict order.
+TEST(SimContextTest, UnlockedTrafficEqualsTheStrictOrder) {
+  ExpectStrictOrder([](CpuId cpu, Shared& shared) {
+    for (int i = 0; i < 200; ++i) {
+      if ((i * 7 + cpu * 3) % 5 == 0) shared.x.store(shared.y.load() + 1);
+      if ((i * 5 + cpu) % 7 == 0) shared.y.add(shared.x.load());
+      static_cast<void>(shared.x.load());
+      Simulated::Work(1 + (i * 13 + cpu * 11) % 40);
+    }
+  });
+}
+
+// Both CPUs add under a lock. Expect the strict order, and no update lost.
+TEST(SimContextTest, LockedTrafficEqualsTheStrictOrder) {
+  uint64_t last = 0;
+  ExpectStrictOrder([&](CpuId, Shared& shared) {
+    for (int i = 0; i < 50; ++i) {
+      const SpinGuard hold(shared.first);
+      const uint64_t seen = shared.x.load();
+      Simulated::Work(5);
+      shared.x.store(seen + 1);
+      last = seen + 1;
+    }
+  });
+  EXPECT_EQ(100u, last);
+}
+
+// Work that one CPU asks of the other, and work it puts off for itself. Expect it to run once, on
+// the CPU it was meant for, not before it was asked for, after the CPU's own program at the latest.
+TEST(SimContextTest, DeferredWorkRunsOnItsCpu) {
+  static std::vector<CpuId> ran_on;
+  ran_on.clear();
+  const DeferredWork note = {[](void*) { ran_on.push_back(Simulated::cpu()); }, nullptr};
+  const SimResult result = RunProgram(
+      [&](CpuId cpu, Shared& shared) {
+        if (cpu != 0) return;
+        Simulated::RunOn(1, note);
+        EXPECT_TRUE(ran_on.empty());
+        Simulated::After(1000, note);
+        shared.x.store(1);
+      },
+      true, 1);
+  EXPECT_EQ("", result.deadlock);
+  EXPECT_EQ(ran_on, (std::vector<CpuId>{1, 0}));
+  EXPECT_GE(result.clock[0], 3000u) << "1000 ns at 3 GHz";
+}
+
+// CPU 0 asks for work early, CPU 1 polls late. Expect the poll to see the request, whichever of the
+// two the scheduler happened to run first.
+TEST(SimContextTest, PollSeesEarlierRequests) {
+  static int ran;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    ran = 0;
+    RunProgram(
+        [](CpuId cpu, Shared&) {
+          if (cpu == 0) {
+            Simulated::Work(10);
+            Simulated::RunOn(1, {[](void*) { ++ran; }, nullptr});
+          } else {
+            Simulated::Work(3000);
+            simulated::context->Poll();
+            EXPECT_EQ(1, ran);
+          }
+        },
+        false, seed);
+  }
+}
+
+// Two CPUs take two locks in opposite order. Expect the run to end and to name who waits for which
+// lock and who holds it.
+TEST(SimContextTest, DeadlockNamesLocksAndHolders) {
+  const Program crossed = [](CpuId cpu, Shared& shared) {
+    auto& mine = cpu == 0 ? shared.first : shared.second;
+    auto& other = cpu == 0 ? shared.second : shared.first;
+    const SpinGuard hold(mine);
+    Simulated::Work(1000);
+    const SpinGuard hold_other(other);
+  };
+  for (const bool strict : {true, false}) {
+    EXPECT_EQ(
+        "cpu 0 waits for shared.second held by cpu 1; cpu 1 waits for shared.first held by cpu 0",
+        RunProgram(crossed, strict, 1).deadlock);
+  }
+}
+
+// One CPU returns without giving its lock back. Expect the other one's wait to be reported.
+TEST(SimContextTest, LockThatIsNeverReleasedIsReported) {
+  const SimResult result = RunProgram(
+      [](CpuId cpu, Shared& shared) {
+        if (cpu == 1) Simulated::Work(5000);
+        shared.first.Lock();
+      },
+      true, 1);
+  EXPECT_EQ("cpu 1 waits for shared.first held by cpu 0", result.deadlock);
+}
+
+}  // namespace
+}  // namespace memsim

@@ -1,0 +1,203 @@
+#include "tools/memsim/commands.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "memsim/report/render.h"
+#include "tools/memsim/output.h"
+
+namespace memsim {
+
+namespace {
+
+enum class Format : uint8_t { kText, kJson, kCsv };
+
+absl::StatusOr<Format> FindFormat(const std::string& name) {
+  if (name == "text") return Format::kText;
+  if (name == "json") return Format::kJson;
+  if (name == "csv") return Format::kCsv;
+  return absl::InvalidArgumentError(
+      absl::StrCat("--format '", name, "'; valid: text, json, csv"));
+}
+
+template <class Text, class Json, class Csv>
+int PrintAs(Format format, Text text, Json json, Csv csv) {
+  switch (format) {
+    case Format::kText: return Print(text());
+    case Format::kJson: return Print(json());
+    case Format::kCsv: return Print(csv());
+  }
+  return kWrong;
+}
+
+absl::Status InRange(absl::string_view flag, int64_t value, int64_t least, int64_t most) {
+  if (value >= least && value <= most) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat(flag, " ", value, "; valid: ", least, " to ", most));
+}
+
+int RunDemo(const Options& options, Format format, const std::atomic<bool>* stop) {
+  Comparison2015 comparison;
+  {
+    Progress progress;
+    ComparisonOptions demo;
+    demo.stop = stop;
+    demo.seed = static_cast<uint64_t>(options.configuration.seed.value_or(1));
+    demo.progress = [&](absl::string_view what, double done) { progress.Show(what, done); };
+    auto result = Compare2015(demo);
+    if (!result.ok()) return Refuse(result.status());
+    comparison = *std::move(result);
+  }
+  const Environment environment = ReadEnvironment();
+  const int status = PrintAs(
+      format, [&] { return ComparisonText(comparison, environment); },
+      [&] { return ComparisonJson(comparison, environment); },
+      [&] { return ComparisonCsv(comparison); });
+  return status == kOk && comparison.partial ? kInterrupted : status;
+}
+
+int RunOne(const Options& options, Format format, const std::atomic<bool>* stop) {
+  const auto configuration = Resolve(options.configuration);
+  if (!configuration.ok()) return Refuse(configuration.status());
+  Profile profile;
+  {
+    Progress progress;
+    ProfileOptions profiling;
+    profiling.repetitions = static_cast<int>(options.repetitions);
+    profiling.samples = options.samples;
+    profiling.sample_seconds = static_cast<double>(options.samples) / 1000;
+    profiling.stop = stop;
+    profiling.progress = [&](absl::string_view what, double done) { progress.Show(what, done); };
+    auto result = MakeProfile(*configuration, profiling);
+    if (absl::IsCancelled(result.status())) {
+      Print("PARTIAL: interrupted before anything had been measured\n");
+      return kInterrupted;
+    }
+    if (!result.ok()) return Refuse(result.status());
+    profile = *std::move(result);
+  }
+  const Environment environment = ReadEnvironment();
+  const int status = PrintAs(
+      format, [&] { return ProfileText(profile, environment); },
+      [&] { return ProfileJson(profile, environment); }, [&] { return ProfileCsv(profile); });
+  return status == kOk && profile.partial ? kInterrupted : status;
+}
+
+struct Entry {
+  std::string kind, name, summary;
+};
+
+absl::StatusOr<std::vector<Entry>> Entries() {
+  std::vector<Entry> entries;
+  for (const Kernel* kernel : AllKernels()) {
+    entries.push_back({"kernel", std::string(kernel->name),
+                       absl::StrCat(kernel->story, " [gate ", GateName(kernel->default_gate), "]")});
+  }
+  for (const GateInfo& gate : kGates) {
+    entries.push_back({"gate", std::string(gate.name), std::string(gate.summary)});
+  }
+  for (const MachineInfo& machine : kMachines) {
+    entries.push_back({"machine", std::string(machine.name), std::string(machine.summary)});
+  }
+  const auto workloads = AllWorkloads();
+  if (!workloads.ok()) return workloads.status();
+  for (const Workload& workload : *workloads) {
+    entries.push_back({"workload", workload.name, workload.summary});
+  }
+  return entries;
+}
+
+std::string ListText(const std::vector<Entry>& entries) {
+  std::string text, kind;
+  for (const Entry& entry : entries) {
+    if (entry.kind != kind) absl::StrAppend(&text, kind.empty() ? "" : "\n", entry.kind, "s\n");
+    kind = entry.kind;
+    std::string name = entry.name;
+    name.resize(18, ' ');
+    absl::StrAppend(&text, "  ", name, entry.summary, "\n");
+  }
+  return text;
+}
+
+}  // namespace
+
+int Run(const Options& options) {
+  const auto format = FindFormat(options.format);
+  if (!format.ok()) return Refuse(format.status());
+  for (const absl::Status& status : {InRange("--repetitions", options.repetitions, 1, 10000),
+                                     InRange("--samples", options.samples, 1, 10000000)}) {
+    if (!status.ok()) return Refuse(status);
+  }
+  const std::atomic<bool>* stop = InstallInterrupt();
+  return options.demo ? RunDemo(options, *format, stop) : RunOne(options, *format, stop);
+}
+
+int ExplainCommand(const Options& options) {
+  const auto format = FindFormat(options.format);
+  if (!format.ok()) return Refuse(format.status());
+  const auto event = FindExplainEvent(options.event);
+  if (!event.ok()) return Refuse(event.status());
+  ConfigurationText text = options.configuration;
+  // What needs a limit or a stock is shown below root unless something else is asked for.
+  if (text.memcg.empty() && (*event == ExplainEvent::kMiss || *event == ExplainEvent::kLimit)) {
+    text.memcg = "depth:1";
+  }
+  const auto configuration = Resolve(text);
+  if (!configuration.ok()) return Refuse(configuration.status());
+  const auto explanation = Explain(*configuration, *event);
+  if (!explanation.ok()) return Refuse(explanation.status());
+  return PrintAs(
+      *format, [&] { return ExplanationText(*explanation, options.brief); },
+      [&] { return ExplanationJson(*explanation); }, [&] { return ExplanationCsv(*explanation); });
+}
+
+int Layout(const Options& options) {
+  const auto format = FindFormat(options.format);
+  if (!format.ok()) return Refuse(format.status());
+  const auto kernel = FindKernel(options.configuration.kernel);
+  if (!kernel.ok()) return Refuse(kernel.status());
+  std::vector<StructInfo> structs;
+  std::vector<absl::string_view> names;
+  for (const StructInfo& one : (*kernel)->layout()) {
+    names.push_back(one.type);
+    if (options.structure.empty() || absl::StrContains(one.type, options.structure)) {
+      structs.push_back(one);
+    }
+  }
+  if (structs.empty()) {
+    return Refuse(absl::NotFoundError(absl::StrCat("no structure '", options.structure, "'; valid: ",
+                                                   absl::StrJoin(names, ", "))));
+  }
+  return PrintAs(
+      *format, [&] { return LayoutText((*kernel)->name, structs); },
+      [&] { return LayoutJson((*kernel)->name, structs); }, [&] { return LayoutCsv(structs); });
+}
+
+int List(const Options& options) {
+  const auto format = FindFormat(options.format);
+  if (!format.ok()) return Refuse(format.status());
+  const auto entries = Entries();
+  if (!entries.ok()) return Refuse(entries.status());
+  return PrintAs(
+      *format, [&] { return ListText(*entries); },
+      [&] {
+        nlohmann::ordered_json document = {{"schema", "memsim.list/1"}};
+        for (const Entry& entry : *entries) {
+          document[entry.kind + "s"].push_back({{"name", entry.name}, {"summary", entry.summary}});
+        }
+        return document.dump(2) + "\n";
+      },
+      [&] {
+        std::string text = "kind,name,summary\n";
+        for (const Entry& entry : *entries) {
+          absl::StrAppend(&text, entry.kind, ",", entry.name, ",\"", entry.summary, "\"\n");
+        }
+        return text;
+      });
+}
+
+}  // namespace memsim

@@ -1,0 +1,31 @@
+// The commands behind the command line; main.cc fills the options in.
+#ifndef MEMSIM_TOOLS_MEMSIM_COMMANDS_H_
+#define MEMSIM_TOOLS_MEMSIM_COMMANDS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "memsim/measure/configuration.h"
+
+namespace memsim {
+
+struct Options {
+  ConfigurationText configuration;
+  std::string format = "text";
+  int64_t repetitions = 21;
+  int64_t samples = 20000;
+  bool demo = false;  // `memsim run` without a configuration
+  std::string event = "fault";
+  bool brief = false;
+  std::string structure;
+};
+
+// Each prints its report and returns the exit status.
+int Run(const Options& options);
+int ExplainCommand(const Options& options);
+int Layout(const Options& options);
+int List(const Options& options);
+
+}  // namespace memsim
+
+#endif  // MEMSIM_TOOLS_MEMSIM_COMMANDS_H_

@@ -1,0 +1,123 @@
+// The memsim program: the command line. The only file that includes CLI11.
+#include <CLI/CLI.hpp>
+#include <string>
+
+#include "tools/memsim/commands.h"
+#include "tools/memsim/output.h"
+
+namespace memsim {
+namespace {
+
+void AddFormat(CLI::App* command, Options* options) {
+  command->add_option("--format", options->format, "text, json or csv")->capture_default_str();
+}
+
+void AddConfiguration(CLI::App* command, Options* options) {
+  ConfigurationText& c = options->configuration;
+  command->add_option("--kernel", c.kernel, "kernel generation; see `memsim list`")
+      ->capture_default_str();
+  command->add_option("--gate", c.gate, "how \"is memcg on?\" is asked (default: the kernel's own)");
+  command->add_option("--memcg", c.memcg,
+                      "disabled, root, or depth:N: where the tasks sit (default: root)");
+  command->add_option("--cmdline", c.cmdline,
+                      "boot line: cgroup_disable=memory, cgroup_enable=memory, swapaccount=0|1")
+      ->take_all();
+  command->add_option("--config", c.config,
+                      "build: MEMCG=n, MEMCG_DEFAULT_ENABLED=n, MEMCG_SWAP=n; tracing only: "
+                      "PREEMPT_COUNT, PREEMPT_RCU, NUMA")
+      ->take_all();
+  command->add_option("--memsw", c.memsw, "on or off: charge memory+swap as well (default: on)");
+  command->add_option("--order", c.order,
+                      "charge-first or uptodate-first (default: the kernel's own)");
+  command->add_option("--batch", c.batch, "pages the stock takes at once (default: the kernel's 32)");
+  command->add_option("--layout", c.layout, "layout of structures; only `kernel` for now")
+      ->capture_default_str();
+  command->add_option("--seed", c.seed, "seed of everything random (default: 1)");
+}
+
+void AddRun(CLI::App& app, Options* options) {
+  CLI::App* run = app.add_subcommand(
+      "run", "time and profile one configuration; without arguments: the comparison of May 2015");
+  AddConfiguration(run, options);
+  ConfigurationText& c = options->configuration;
+  run->add_option("--workload", c.workload, "pft, page_fault1, churn, or a .json file")
+      ->capture_default_str();
+  run->add_option("--threads", c.threads, "workers, one modelled CPU each (default: 1)");
+  run->add_option("--faults", c.faults,
+                  "pages per repetition, all workers together (default: the workload's)");
+  run->add_option("--region", c.region, "pages of address space of a worker (default: the workload's)");
+  run->add_option("--rest", c.rest,
+                  "what surrounds a charge: none (bare path), clear (zero a page), fault (a real fault)")
+      ->capture_default_str();
+  run->add_option("--irq", c.irq, "stand-in for masking interrupts: flag, popf, none")
+      ->capture_default_str();
+  run->add_option("--repetitions", options->repetitions, "timed repetitions")->capture_default_str();
+  run->add_option("--samples", options->samples, "profile samples wanted")->capture_default_str();
+  AddFormat(run, options);
+}
+
+void AddExplain(CLI::App& app, Options* options) {
+  CLI::App* explain =
+      app.add_subcommand("explain", "one operation step by step, as a teacher would want it");
+  AddConfiguration(explain, options);
+  explain->add_option("--event", options->event, "fault, uncharge, miss, or limit")
+      ->capture_default_str();
+  explain->add_flag("--brief", options->brief, "one screen: calls and the summary");
+  AddFormat(explain, options);
+}
+
+void AddLayout(CLI::App& app, Options* options) {
+  CLI::App* layout = app.add_subcommand("layout", "the modelled structures, field by field");
+  layout->add_option("--kernel", options->configuration.kernel, "kernel generation")
+      ->capture_default_str();
+  layout->add_option("--struct", options->structure, "only structures whose name contains this");
+  AddFormat(layout, options);
+}
+
+// The configuration flags make the difference between one run and the demo.
+bool IsDemo(const CLI::App& run) {
+  for (const CLI::Option* option : run.get_options()) {
+    const std::string name = option->get_name();
+    if (option->count() > 0 && name != "--format" && name != "--seed") return false;
+  }
+  return true;
+}
+
+int Main(int argc, char** argv) {
+  if (const int status = CheckStandardOutput(); status != kOk) return status;
+  Options options;
+  CLI::App app("memsim: what the Linux memory controller (memcg) costs on the page-fault charge path.\n"
+               "Start with `memsim run`, `memsim explain --brief`, `memsim list`.");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", MEMSIM_VERSION);
+  AddRun(app, &options);
+  AddExplain(app, &options);
+  AddLayout(app, &options);
+  CLI::App* list =
+      app.add_subcommand("list", "the names of kernels, gates, machines and workloads");
+  AddFormat(list, &options);
+  app.footer("Model files are read from $MEMSIM_MODELS, else from beside the program.\n"
+             "Exit status: 0, 2 for wrong input, 130 after Ctrl-C (what was printed is marked PARTIAL).");
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& wanted) {
+    std::ostringstream text;
+    app.exit(wanted, text, text);
+    return Print(text.str());
+  } catch (const CLI::ParseError& error) {
+    return Refuse(absl::InvalidArgumentError(std::string(error.what()) +
+                                             "; valid: see `memsim --help`, `memsim run --help`"));
+  }
+  if (const CLI::App* run = app.get_subcommand("run"); run->parsed()) {
+    options.demo = IsDemo(*run);
+    return Run(options);
+  }
+  if (app.got_subcommand("explain")) return ExplainCommand(options);
+  if (app.got_subcommand("layout")) return Layout(options);
+  return List(options);
+}
+
+}  // namespace
+}  // namespace memsim
+
+int main(int argc, char** argv) { return memsim::Main(argc, argv); }
