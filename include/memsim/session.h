@@ -73,7 +73,7 @@ struct SessionConfig {
 struct CpuResult {
   struct PerPhase {
     int64_t pages = 0;  // faults that mapped a page, or pages unmapped
-    uint64_t ns = 0;    // native only
+    uint64_t ns = 0;    // native only: CPU time of the thread, as pft's faults/cpu
   };
   PerPhase phase[kPhaseCount];
   int64_t oom = 0;             // faults whose charge was refused

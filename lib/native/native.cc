@@ -4,11 +4,17 @@
 
 namespace memsim::native {
 
-uint64_t NowNs() {
+namespace {
+uint64_t ReadClock(clockid_t clock) {
   timespec now;
-  clock_gettime(CLOCK_MONOTONIC, &now);
+  clock_gettime(clock, &now);
   return static_cast<uint64_t>(now.tv_sec) * 1000000000u + static_cast<uint64_t>(now.tv_nsec);
 }
+}  // namespace
+
+uint64_t NowNs() { return ReadClock(CLOCK_MONOTONIC); }
+
+uint64_t ThreadCpuNs() { return ReadClock(CLOCK_THREAD_CPUTIME_ID); }
 
 void RunOn(CpuId cpu, DeferredWork work) {
   CpuHead& self = Head();

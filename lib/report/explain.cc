@@ -121,6 +121,24 @@ std::string FlagsValue(uint64_t raw) {
   return names.empty() ? "-" : absl::StrJoin(names, "|");
 }
 
+// Elements of the per-CPU statistics go by their kernel names.
+std::string ElementName(const Arena::Location& at) {
+  const auto name = [&](absl::Span<const absl::string_view> names) {
+    return at.element < names.size() ? std::string(names[at.element]) : absl::StrCat(at.element);
+  };
+  if (at.field->name == "count") return name(kMemcgStatNames);
+  if (at.field->name == "events") return name(kMemcgEventNames);
+  if (at.field->name == "targets") return name(kEventTargetNames);
+  return absl::StrCat(at.element);
+}
+
+// A list head is two pointers: which of them?
+absl::string_view LinkName(const Arena::Location& at) {
+  const uint64_t unit = at.field->element != 0 ? at.field->element : at.field->size;
+  if (unit != sizeof(ListHead<Tracing>)) return "";
+  return (at.object_offset - at.field->offset) % unit == 0 ? ".next" : ".prev";
+}
+
 Step StepOf(const Arena& arena, const TraceEvent& event) {
   Step step{.type = event.type, .function = event.function, .object = "", .field = "", .purpose = "",
             .before = "", .after = "", .note = ""};
@@ -131,14 +149,18 @@ Step StepOf(const Arena& arena, const TraceEvent& event) {
                       event.type == TraceEvent::Type::kLock || event.type == TraceEvent::Type::kUnlock;
   if (!access) return step;
   const Arena::Location at = arena.Find(event.offset);
-  step.object = arena.DescribeObject(event.offset);
+  // Globals are known by their own names, as in the kernel.
+  if (at.region == nullptr || at.region->name != "globals") {
+    step.object = arena.DescribeObject(event.offset);
+  }
   step.line = event.offset / kCacheLine;
   step.kind = event.access.kind;
   step.field_kind = event.access.field;
   step.percpu = step.object.rfind("cpu", 0) == 0;
   if (at.field != nullptr) {
     step.field = std::string(at.field->name);
-    if (at.field->element != 0) absl::StrAppend(&step.field, "[", at.element, "]");
+    if (at.field->element != 0) absl::StrAppend(&step.field, "[", ElementName(at), "]");
+    absl::StrAppend(&step.field, LinkName(at));
     step.purpose = at.field->purpose;
   }
   if (step.field == "flags" && step.object.rfind("page", 0) == 0) {

@@ -37,6 +37,7 @@ absl::string_view Verb(const Step& step) {
 }
 
 std::string Name(const Step& step) {
+  if (step.object.empty()) return step.field;
   return step.field.empty() ? step.object : absl::StrCat(step.object, ".", step.field);
 }
 
@@ -76,45 +77,40 @@ std::string Pad(std::string text, size_t width) {
   return text;
 }
 
-// One step with its purpose wrapped into the last column.
-std::string StepLine(size_t number, size_t line, const Step& step) {
+// One step; the purpose beside it when it fits, else below.
+std::string StepLine(size_t number, size_t line, const Step& step, absl::string_view purpose) {
   std::string text = absl::StrFormat("%4d  L%-4d ", number, line);
   absl::StrAppend(&text, std::string(static_cast<size_t>(step.depth) * 2, ' '),
                   Pad(std::string(Verb(step)), 6), " ", Name(step));
   text = Pad(std::move(text), kValueColumn - 1);
   absl::StrAppend(&text, " ", Values(step));
-  text = Pad(std::move(text), kPurposeColumn - 1);
-  absl::StrAppend(&text, " ");
-  if (Width(text) > kColumns - 20) {
-    // The values did not fit: the purpose goes to a line of its own.
-    text.erase(text.find_last_not_of(' ') + 1);
-    return absl::StrCat(text, "\n",
-                        Wrap(step.purpose, kColumns, std::string(kPurposeColumn, ' ')));
-  }
-  const std::string wrapped = Wrap(step.purpose, kColumns, std::string(kPurposeColumn, ' '));
-  const std::string indent(kPurposeColumn, ' ');
-  const size_t skip = std::min(indent.size(), wrapped.size());
-  return absl::StrCat(text, wrapped.substr(skip));
+  text.erase(text.find_last_not_of(' ') + 1);
+  if (purpose.empty()) return text + "\n";
+  std::string padded = Pad(text, kPurposeColumn - 1);
+  if (Width(padded) + 1 + Width(purpose) <= kColumns) return absl::StrCat(padded, " ", purpose, "\n");
+  const size_t indent = std::min(kPurposeColumn, kColumns - std::min(kColumns, Width(purpose)));
+  return absl::StrCat(text, "\n", std::string(indent, ' '), purpose, "\n");
 }
 
 std::string AllSteps(const Explanation& e) {
   std::string text = absl::StrCat(Pad("step  line", kWhatColumn), Pad("what", kValueColumn - kWhatColumn),
-                                  Pad("old → new", kPurposeColumn - kValueColumn), "what it is for\n",
+                                  Pad("old → new", kPurposeColumn - kValueColumn), "what it is for (once)\n",
                                   std::string(kColumns, '-'), "\n");
   LineNumbers lines;
+  std::set<absl::string_view> explained;
   size_t number = 0;
   for (const Step& step : e.steps) {
     const std::string indent(static_cast<size_t>(step.depth) * 2, ' ');
     const std::string margin(kWhatColumn - 1, ' ');
     if (IsAccess(step)) {
-      absl::StrAppend(&text, StepLine(++number, lines.Of(step.line), step));
+      const bool first = explained.insert(step.purpose).second;
+      absl::StrAppend(&text, StepLine(++number, lines.Of(step.line), step,
+                                      first ? step.purpose : absl::string_view()));
     } else if (step.type == Type::kEnter) {
       const FnInfo& info = Info(step.function);
-      std::string line = absl::StrCat(margin, indent, info.name, "()", step.inlined ? " inlined" : "");
       // Entered scopes are drawn one level to the left of what they contain.
-      line.erase(kWhatColumn - 1, std::min<size_t>(2, indent.size()));
-      line = Pad(std::move(line), kValueColumn);
-      absl::StrAppend(&text, line, info.purpose, "\n");
+      absl::StrAppend(&text, margin, indent.substr(std::min<size_t>(2, indent.size())), info.name, "()",
+                      step.inlined ? " inlined: " : ": ", info.purpose, "\n");
     } else if (step.type == Type::kNote) {
       absl::StrAppend(&text, Wrap(absl::StrCat("# ", step.note), kColumns, margin + indent));
     } else if (!Section(step.type).empty()) {
@@ -184,9 +180,8 @@ std::vector<Call> Merged(std::vector<Call> calls) {
 }
 
 std::string CallTable(const Explanation& e) {
-  Table table("lrrrrrrrrl");
-  table.Row({"call (self counts)", "loads", "stores", "per-CPU", "LOCK", "locks", "gates", "irq-off",
-             "lines", ""});
+  Table table("lrrrrrrrr");
+  table.Row({"call (self counts)", "load", "store", "cpu++", "LOCK", "lock", "gate", "irq", "lines"});
   table.Rule();
   constexpr size_t kMostRows = 22;
   size_t rows = 0;
@@ -199,7 +194,7 @@ std::string CallTable(const Explanation& e) {
                             call.times > 1 ? absl::StrCat(" × ", call.times) : ""),
                Count(call.loads), Count(call.stores), Count(call.percpu), Count(call.rmw),
                Count(call.locks), Count(call.gates), Count(call.irq),
-               Count(static_cast<double>(call.lines.size())), ""});
+               Count(static_cast<double>(call.lines.size()))});
   }
   std::string text = table.Text();
   if (rows > kMostRows) absl::StrAppend(&text, "  … ", rows - kMostRows, " more; see without --brief\n");
@@ -208,7 +203,7 @@ std::string CallTable(const Explanation& e) {
 
 // Names without the many array elements: "cpu0.child.stat.events[2]" stays, pages become "page".
 std::string List(const std::set<std::string>& names) {
-  constexpr size_t kMost = 12;
+  constexpr size_t kMost = 6;
   std::vector<std::string> shown(names.begin(), names.end());
   const size_t more = shown.size() > kMost ? shown.size() - kMost : 0;
   shown.resize(shown.size() - more);
@@ -249,10 +244,13 @@ std::string Summary(const Explanation& e) {
     return Wrap(absl::StrCat(title, ": ", names), kColumns, "  ");
   };
   return absl::StrCat(
-      "\nthe controller's part: ", accesses, " accesses to ", lines.size(),
-      " cache lines beside the page's own; ", gates, " gate", gates == 1 ? "" : "s", ", ", percpu_adds,
-      " per-CPU increments, ", rmw, " LOCK,\n", irq, " section", irq == 1 ? "" : "s",
-      " with interrupts off, ", locks, " locks\n", line("written, per-CPU", List(percpu)),
+      "\n",
+      Wrap(absl::StrCat("the controller's part: ", accesses, " accesses to ", lines.size(),
+                        " cache lines beside the page's own; ", gates, " gate", gates == 1 ? "" : "s",
+                        ", ", percpu_adds, " per-CPU increments, ", rmw, " LOCK, ", irq, " section",
+                        irq == 1 ? "" : "s", " with interrupts off, ", locks, " locks"),
+           kColumns, ""),
+      line("written, per-CPU", List(percpu)),
       line("written, shared, with a LOCK instruction", List(shared_locked)),
       line("written, shared, under somebody's lock or racy", List(shared_plain)),
       line("written, the page's own line", List(page_writes)), line("only read", List(read_only)));

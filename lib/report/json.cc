@@ -121,6 +121,7 @@ Json ToJson(const Comparison2015& comparison) {
   }
   json["disabled_share_of_enabled"] = ToJson(comparison.residue);
   json["irq_stand_in_ns"] = ToJson(comparison.irq_cost);
+  json["real_fault_ns"] = ToJson(comparison.real_fault);
   return json;
 }
 

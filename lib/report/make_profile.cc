@@ -73,11 +73,15 @@ Interval MeasureIrqStandIn(IrqStandIn irq) {
   const auto time = [&](IrqStandIn kind) {
     head[0].irq = kind;
     const native::Binding binding(reinterpret_cast<std::byte*>(head));
-    const uint64_t begin = native::NowNs();
+    const uint64_t begin = native::ThreadCpuNs();
     for (int i = 0; i < kPairs; ++i) {
-      const native::IrqGuard guard(IrqKind::kDisableEnable);
+      if (kind == IrqStandIn::kNone) {
+        MEMSIM_BARRIER();  // the empty loop
+      } else {
+        const native::IrqGuard guard(IrqKind::kDisableEnable);
+      }
     }
-    return static_cast<double>(native::NowNs() - begin) / kPairs;
+    return static_cast<double>(native::ThreadCpuNs() - begin) / kPairs;
   };
   std::vector<double> differences;
   for (int r = 0; r < kRepetitions; ++r) {
@@ -85,6 +89,22 @@ Interval MeasureIrqStandIn(IrqStandIn irq) {
     differences.push_back(time(irq) - empty);
   }
   return MedianInterval(std::move(differences));
+}
+
+absl::StatusOr<Interval> MeasureRealFault(const std::atomic<bool>* stop) {
+  constexpr int kFaults = 4096;
+  constexpr int kRepetitions = 15;
+  auto rest = RestOfFault::Create(RestKind::kFault);
+  if (!rest.ok()) return rest.status();
+  std::vector<double> values;
+  for (int r = 0; r < kRepetitions; ++r) {
+    if (stop != nullptr && stop->load()) break;
+    (*rest)->Recycle();
+    const uint64_t begin = native::ThreadCpuNs();
+    for (int i = 0; i < kFaults; ++i) (*rest)->Enter();
+    values.push_back(static_cast<double>(native::ThreadCpuNs() - begin) / kFaults);
+  }
+  return MedianInterval(std::move(values));
 }
 
 absl::StatusOr<SampledArm> SampledArm::Open(const Configuration& configuration,

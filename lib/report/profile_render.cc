@@ -43,7 +43,7 @@ std::string Times(const Profile& p) {
   if (p.total.n == 0) return "\nno repetition was completed\n";
   Table table("lrlr");
   const auto row = [&](absl::string_view what, const Interval& interval) {
-    table.Row({absl::StrCat("  ", what), Fixed(interval.centre, 2), Range(interval, 2),
+    table.Row({absl::StrCat("  ", what), Ns(interval.centre), NsRange(interval),
                absl::StrCat(Fixed(1000 / interval.centre, 2), " M/s")});
   };
   const bool apart = p.uncharge.centre > 0;
@@ -51,7 +51,7 @@ std::string Times(const Profile& p) {
   if (apart) row("uncharge (unmap)", p.uncharge);
   if (apart) row("both", p.total);
   std::string text = absl::StrFormat(
-      "\ntime per page in ns and %.0f %% interval, median of %d repetition%s; rate of one worker\n",
+      "\nCPU time per page in ns and %.0f %% interval, median of %d repetition%s; rate per CPU-second\n",
       100 * p.total.confidence, p.total.n, p.total.n == 1 ? "" : "s");
   return absl::StrCat(text, table.Text());
 }
@@ -66,8 +66,7 @@ std::string Functions(const Profile& p) {
                     "): no share is shown; more --faults or --samples give more\n");
   }
   Table table("lrrlrrrrrr");
-  table.Row({"function", "self ns", "share %", "95 % interval", "calls", "insns", "LOCK", "per-CPU",
-             "irq-off", "locks"});
+  table.Row({"function", "ns", "%", "95 % of %", "calls", "insns", "LOCK", "cpu++", "irq", "lock"});
   for (const auto& [group, title] : {std::pair{FnGroup::kMemcg, "mm/memcontrol.c"},
                                      std::pair{FnGroup::kCounter, "mm/page_counter.c"},
                                      std::pair{FnGroup::kRest, "the fault around it"}}) {
@@ -82,7 +81,7 @@ std::string Functions(const Profile& p) {
     if (rows.empty()) continue;
     const auto share_cells = [&](const Interval& share) -> std::vector<std::string> {
       if (!p.enough_samples()) return {"", "", ""};
-      return {Fixed(share.centre * p.total.centre, 2), Fixed(100 * share.centre, 2),
+      return {Ns(share.centre * p.total.centre), Fixed(100 * share.centre, 2),
               Range(share, 2, 100)};
     };
     table.Rule();
@@ -109,8 +108,8 @@ std::string Functions(const Profile& p) {
 
 std::string Totals(const ExactCounts& counts) {
   Table table("lrrrrrrrr");
-  table.Row({"the controller, per page (exact)", "calls", "insns", "LOCK", "per-CPU", "irq-off", "locks",
-             "gates", "lines"});
+  table.Row({"the controller, per page (exact)", "calls", "insns", "LOCK", "cpu++", "irq", "lock", "gates",
+             "lines"});
   const auto row = [&](absl::string_view name, const PerPage& n, double lines) {
     table.Row({absl::StrCat("  ", name), Count(n.calls, 2), Count(n.instructions, 1), Count(n.rmw, 4),
                Count(n.percpu_incs, 2), Count(n.irq_off, 3), Count(n.locks, 3), Count(n.gates, 3),
@@ -124,9 +123,11 @@ std::string Totals(const ExactCounts& counts) {
   }
   row("all", counts.memcg_total, lines);
   return absl::StrCat("\n", table.Text(),
-                      "  LOCK: locked instructions. per-CPU: increments without LOCK. lines: distinct "
-                      "cache lines of an\n  operation, the page's own apart. The event's gate is paid "
-                      "by handle_mm_fault and not counted here.\n");
+                      Wrap("LOCK: locked instructions. cpu++: per-CPU increments, without LOCK. irq: "
+                           "sections with interrupts off. lock: spinlocks taken. lines: distinct cache "
+                           "lines of an operation, the page's own apart. The gate of the event is paid "
+                           "by handle_mm_fault and not counted here.",
+                           kColumns, "  "));
 }
 
 }  // namespace

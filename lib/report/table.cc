@@ -47,6 +47,14 @@ std::string Count(double value, int digits) {
   return text;
 }
 
+namespace {
+int NsDigits(double value) { return std::abs(value) < 100 ? 2 : std::abs(value) < 1000 ? 1 : 0; }
+}  // namespace
+
+std::string Ns(double value) { return Fixed(value, NsDigits(value)); }
+
+std::string NsRange(const Interval& interval) { return Range(interval, NsDigits(interval.high)); }
+
 std::string Range(const Interval& interval, int digits, double scale) {
   return absl::StrCat(Fixed(interval.low * scale, digits), "…", Fixed(interval.high * scale, digits));
 }

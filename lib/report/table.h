@@ -30,7 +30,10 @@ class Table {
 std::string Fixed(double value, int digits);
 // Shortest with at most `digits` decimals; "." for zero, so that a table of counts is easy to scan.
 std::string Count(double value, int digits = 3);
-// "12.3 ... 12.9"
+// A time in ns with as many decimals as make sense: 12.34, 123.4, 12345.
+std::string Ns(double value);
+std::string NsRange(const Interval& interval);
+// "12.3…12.9"
 std::string Range(const Interval& interval, int digits, double scale = 1);
 // Columns a UTF-8 text takes on a terminal.
 size_t Width(absl::string_view text);

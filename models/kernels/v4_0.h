@@ -17,7 +17,7 @@ struct V4_0 {
   static constexpr absl::string_view kName = "v4.0";
   static constexpr absl::string_view kSource = "linux v4.0, mm/memcontrol.c";
   static constexpr absl::string_view kStory =
-      "lockless page counters, stock of 32, uncharge from page lists; flag gate";
+      "lockless page counters, stock of 32, uncharge from page lists";
 
   static constexpr BuildConfig kConfig = {
       .inlined = FnSet()

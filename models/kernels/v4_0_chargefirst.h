@@ -13,7 +13,7 @@ struct V4_0ChargeFirst : V4_0 {
   static constexpr absl::string_view kName = "v4.0-chargefirst";
   static constexpr absl::string_view kSource = "linux v4.0 + eb3c24f305e5";
   static constexpr absl::string_view kStory =
-      "v4.0 that charges before SetPageUptodate: the kernel of the 2015 mail";
+      "charges before SetPageUptodate: the kernel of the 2015 mail";
   static constexpr bool kChargeFirst = true;
 };
 

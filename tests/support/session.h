@@ -4,7 +4,9 @@
 
 #include <gtest/gtest.h>
 
+#include <cctype>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <utility>
@@ -45,9 +47,11 @@ inline Operation Unmap(uint64_t vpn, int64_t pages, int mm = 0) {
 inline WorldPlan ChainPlan(int depth, Pages size = Pages(1024)) {
   WorldPlan plan;
   plan.memory = size + Pages(1024);
-  plan.memcgs.push_back({.name = "root"});
+  plan.memcgs.emplace_back().name = "root";
   for (int level = 1; level <= depth; ++level) {
-    plan.memcgs.push_back({.name = absl::StrCat("level", level), .parent = level - 1});
+    MemcgSpec& memcg = plan.memcgs.emplace_back();
+    memcg.name = absl::StrCat("level", level);
+    memcg.parent = level - 1;
   }
   plan.mms.push_back({.memcg = depth, .size = size});
   return plan;
@@ -79,7 +83,7 @@ inline std::unique_ptr<Session> Open(const Kernel& kernel, MachineKind machine,
 }
 
 // Executes one list of operations per CPU.
-inline ExecResult Run(Session& session, const std::vector<Operations>& per_cpu) {
+inline ExecResult Execute(Session& session, const std::vector<Operations>& per_cpu) {
   std::vector<std::unique_ptr<VectorStream>> streams;
   std::vector<OperationStream*> pointers;
   for (const Operations& operations : per_cpu) {
@@ -88,14 +92,14 @@ inline ExecResult Run(Session& session, const std::vector<Operations>& per_cpu) 
   }
   return session.Execute(pointers);
 }
-inline ExecResult Run(Session& session, const Operations& operations) {
-  return Run(session, std::vector<Operations>{operations});
+inline ExecResult Execute(Session& session, const Operations& operations) {
+  return Execute(session, std::vector<Operations>{operations});
 }
 
 // What tracing counts while one CPU executes `operations`.
 inline TraceCounts CountsOf(Session& session, const Operations& operations) {
   session.trace()->ResetCounts();
-  Run(session, operations);
+  Execute(session, operations);
   return session.trace()->counts();
 }
 
@@ -104,7 +108,7 @@ inline std::vector<TraceEvent> EventsOf(Session& session,
                                         const std::vector<Operations>& per_cpu) {
   std::vector<TraceEvent> events;
   session.trace()->Record(&events);
-  Run(session, per_cpu);
+  Execute(session, per_cpu);
   session.trace()->Record(nullptr);
   return events;
 }

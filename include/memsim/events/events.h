@@ -4,6 +4,8 @@
 #ifndef MEMSIM_EVENTS_EVENTS_H_
 #define MEMSIM_EVENTS_EVENTS_H_
 
+#include "absl/strings/string_view.h"
+
 namespace memsim {
 
 enum MemcgStat : int { kStatCache = 0, kStatRss = 1, kStatRssHuge = 2 };
@@ -14,6 +16,12 @@ enum MemcgEvent : int {
 };
 
 enum EventTarget : int { kTargetThresh, kTargetSoftlimit, kTargetNumainfo, kTargets };
+
+// By value of the enums above, for printing.
+inline constexpr absl::string_view kMemcgStatNames[] = {"CACHE", "RSS", "RSS_HUGE"};
+inline constexpr absl::string_view kMemcgEventNames[kMemcgEvents] = {
+    "PGPGIN", "PGPGOUT", "PGFAULT", "PGMAJFAULT", "LOW", "HIGH", "MAX", "OOM"};
+inline constexpr absl::string_view kEventTargetNames[kTargets] = {"THRESH", "SOFTLIMIT", "NUMAINFO"};
 
 }  // namespace memsim
 

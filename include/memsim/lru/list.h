@@ -19,6 +19,7 @@
 #include <boost/intrusive/rbtree_algorithms.hpp>
 #include <cstdint>
 
+#include "memsim/internal/compiler.h"
 #include "memsim/machine/machine.h"
 
 namespace memsim {
@@ -44,20 +45,20 @@ template <class M>
 using ListAlgorithms = boost::intrusive::circular_list_algorithms<ListTraits<M>>;
 
 template <class M>
-void list_init(ListHead<M>& head) {
+MEMSIM_INLINED void list_init(ListHead<M>& head) {
   ListAlgorithms<M>::init_header(&head);
 }
 // Puts `node` right behind `head`.
 template <class M>
-void list_add(ListHead<M>& node, ListHead<M>& head) {
+MEMSIM_INLINED void list_add(ListHead<M>& node, ListHead<M>& head) {
   ListAlgorithms<M>::link_after(&head, &node);
 }
 template <class M>
-void list_del(ListHead<M>& node) {
+MEMSIM_INLINED void list_del(ListHead<M>& node) {
   ListAlgorithms<M>::unlink(&node);
 }
 template <class M>
-bool list_empty(const ListHead<M>& head) {
+MEMSIM_INLINED bool list_empty(const ListHead<M>& head) {
   return head.next.load() == &head;
 }
 

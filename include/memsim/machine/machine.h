@@ -38,6 +38,7 @@
 #include <cstdint>
 
 #include "absl/strings/string_view.h"
+#include "memsim/internal/compiler.h"
 #include "memsim/machine/build_config.h"
 #include "memsim/machine/functions.h"
 #include "memsim/units.h"
@@ -80,8 +81,8 @@ concept Machine = requires(CpuId cpu, DeferredWork work, uint64_t ns) {
 template <class Lock>
 class SpinGuard {
  public:
-  explicit SpinGuard(Lock& lock) : lock_(lock) { lock_.Lock(); }
-  ~SpinGuard() { lock_.Unlock(); }
+  MEMSIM_INLINED explicit SpinGuard(Lock& lock) : lock_(lock) { lock_.Lock(); }
+  MEMSIM_INLINED ~SpinGuard() { lock_.Unlock(); }
   SpinGuard(const SpinGuard&) = delete;
   SpinGuard& operator=(const SpinGuard&) = delete;
 

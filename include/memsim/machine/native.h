@@ -153,11 +153,11 @@ class SpinLock {
   SpinLock() = default;
   SpinLock(const SpinLock&) = delete;
   SpinLock& operator=(const SpinLock&) = delete;
-  void Lock() {
+  MEMSIM_INLINED void Lock() {
     while (__atomic_exchange_n(&held_, 1, __ATOMIC_ACQUIRE) != 0) Wait();
   }
-  bool TryLock() { return __atomic_exchange_n(&held_, 1, __ATOMIC_ACQUIRE) == 0; }
-  void Unlock() { __atomic_store_n(&held_, 0, __ATOMIC_RELEASE); }
+  MEMSIM_INLINED bool TryLock() { return __atomic_exchange_n(&held_, 1, __ATOMIC_ACQUIRE) == 0; }
+  MEMSIM_INLINED void Unlock() { __atomic_store_n(&held_, 0, __ATOMIC_RELEASE); }
 
  private:
   MEMSIM_COLD void Wait() {
@@ -224,6 +224,9 @@ struct EmptyPartGuard {
 
 // Host time in nanoseconds; the clock of After().
 uint64_t NowNs();
+
+// CPU time of the calling thread in nanoseconds: what a neighbour on this CPU takes is not in it.
+uint64_t ThreadCpuNs();
 
 // Binds the calling thread to a modelled CPU for a block.
 class Binding {

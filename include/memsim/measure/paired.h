@@ -1,7 +1,9 @@
 // Paired, interleaved timing: every round runs every arm once, in an order drawn anew from a seed, so
 // that drift and neighbours hit all arms alike. What is compared is the difference inside a round.
 //
-// Units     nanoseconds per fault: charge plus uncharge of one page, rest of the fault included
+// Units     nanoseconds of CPU time per page: charge plus uncharge, rest of the fault included. CPU time,
+//           as in pft's faults/cpu, so that being preempted costs nothing; what a preemption does to the
+//           caches stays in
 // Errors    an arm that faulted no page stops the comparison with an error
 #ifndef MEMSIM_MEASURE_PAIRED_H_
 #define MEMSIM_MEASURE_PAIRED_H_

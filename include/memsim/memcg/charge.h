@@ -88,7 +88,7 @@ class ChargePath {
     if (!self().Enabled()) return;
     M::Work(2);  // NULL test: the gate may have been closed when the page was charged
     if (memcg == nullptr) return;
-    commit_charge(page, memcg);
+    commit_charge(page, memcg, /*lrucare=*/false);
     M::Work(2);  // THP test, arguments
     {
       typename M::IrqGuard irq(IrqKind::kDisableEnable);
@@ -98,9 +98,11 @@ class ChargePath {
     KeepLoad(self().globals.do_swap_account.load());
   }
 
-  MEMSIM_OUT_OF_LINE void commit_charge(Page* page, Memcg* memcg) {
+  // `lrucare`: the page may be on an LRU list already. A fresh anonymous page never is.
+  MEMSIM_OUT_OF_LINE void commit_charge(Page* page, Memcg* memcg, bool lrucare) {
     Scope scope(Fn::kCommitCharge);
     M::Work(1);  // lrucare
+    MEMSIM_CHECK(!lrucare, "swap-in and page replacement are left out");
     page->mem_cgroup.store(memcg);
   }
 

@@ -121,13 +121,13 @@ struct TaskStruct {
     using Self = TaskStruct;
     return std::array{
         MEMSIM_FIELD(Self, scheduler_signals, kNone, "scheduler, memory, signals"),
-        MEMSIM_FIELD(Self, cgroups, kRacy, "the task's css_set; a move replaces it under RCU"),
+        MEMSIM_FIELD(Self, cgroups, kRacy, "its css_set; a move replaces it (RCU)"),
         MEMSIM_FIELD(Self, lists, kNone, "cgroup and robust lists"),
-        MEMSIM_FIELD(Self, memcg_oom_memcg, kOwnCpu, "the memcg whose limit was hit, after the fault"),
+        MEMSIM_FIELD(Self, memcg_oom_memcg, kOwnCpu, "whose limit this fault hit"),
         MEMSIM_FIELD(Self, memcg_oom_may_oom, kOwnCpu, "set for the length of a user fault"),
         MEMSIM_FIELD(Self, memcg_nr_pages_over_high, kOwnCpu, "excess over high, left for the exit path"),
         MEMSIM_FIELD(Self, notify_resume, kOwnCpu, "TIF_NOTIFY_RESUME"),
-        MEMSIM_FIELD(Self, oom_kills, kOwnCpu, "faults that ended in OOM (ours, for the oracle)"),
+        MEMSIM_FIELD(Self, oom_kills, kOwnCpu, "faults that ended in OOM (ours)"),
         MEMSIM_FIELD(Self, rest, kNone, "the rest"),
     };
   }

@@ -60,7 +60,7 @@ class ImageData {
   Zone<M>* ZoneAt(int index) {
     return globals.node_zones.load() + (kZoneNormal + 1 - zone_count + index);
   }
-  Zone<M>* ZoneOf(Page* page) {
+  MEMSIM_INLINED Zone<M>* ZoneOf(Page* page) {
     Zone<M>* zones = globals.node_zones.load();
     return zones + page->zone_number();
   }

@@ -138,19 +138,19 @@ template <class M, typename M::SpinLock Zone<M>::*kLock>
 class ZoneRun {
  public:
   ZoneRun() = default;
-  ~ZoneRun() { Drop(); }
+  MEMSIM_INLINED ~ZoneRun() { Drop(); }
   ZoneRun(const ZoneRun&) = delete;
   ZoneRun& operator=(const ZoneRun&) = delete;
 
   // True when the lock had to be taken.
-  bool SwitchTo(Zone<M>* zone) {
+  MEMSIM_INLINED bool SwitchTo(Zone<M>* zone) {
     if (zone_ == zone) return false;
     Drop();
     (zone->*kLock).Lock();
     zone_ = zone;
     return true;
   }
-  void Drop() {
+  MEMSIM_INLINED void Drop() {
     if (zone_ != nullptr) (zone_->*kLock).Unlock();
     zone_ = nullptr;
   }
@@ -189,7 +189,7 @@ struct ThresholdAry {
   static constexpr auto Fields() {
     using Self = ThresholdAry;
     return std::array{
-        MEMSIM_FIELD(Self, current_threshold, kRacy, "index of the last crossed one; may lag a race"),
+        MEMSIM_FIELD(Self, current_threshold, kRacy, "the last one crossed; may lag a race"),
         MEMSIM_FIELD(Self, size, kSetup, "entries in use"),
         MEMSIM_FIELD_ARRAY(Self, entries, kRacy, "threshold in bytes and its notifications"),
     };
@@ -254,7 +254,7 @@ struct MemCgroup {
         MEMSIM_FIELD(Self, vmpressure, kNone, "pressure notification"),
         MEMSIM_FIELD(Self, initialized, kNone, "initialized, use_hierarchy, oom_lock"),
         MEMSIM_FIELD(Self, under_oom, kRacy, "somebody waits for memory"),
-        MEMSIM_FIELD(Self, oom, kNone, "oom_wakeups, swappiness, oom_kill_disable, events_file"),
+        MEMSIM_FIELD(Self, oom, kNone, "oom_wakeups, swappiness, events_file"),
         MEMSIM_FIELD(Self, thresholds_lock, kNone, "mutex"),
         MEMSIM_FIELD(Self, thresholds, kSetup, "memory thresholds, or NULL"),
         MEMSIM_FIELD(Self, thresholds_spare, kNone, "spare array"),
@@ -262,7 +262,7 @@ struct MemCgroup {
         MEMSIM_FIELD(Self, memsw_thresholds_spare, kNone, "spare array"),
         MEMSIM_FIELD(Self, oom_notify_move, kNone, "oom_notify, charge moving"),
         MEMSIM_FIELD(Self, stat, kSetup, "where the per-CPU statistics are"),
-        MEMSIM_FIELD(Self, kmem_numa, kNone, "nocpu_base, tcp_mem, kmem id, NUMA scan state"),
+        MEMSIM_FIELD(Self, kmem_numa, kNone, "nocpu_base, tcp_mem, kmem, NUMA scan"),
         MEMSIM_FIELD(Self, numainfo_events, kAnyCpu, "events since the last NUMA scan"),
         MEMSIM_FIELD(Self, event_list, kNone, "writeback domain, event list"),
         MEMSIM_FIELD_ARRAY(Self, nodeinfo, kSetup, "per-node LRU state"),

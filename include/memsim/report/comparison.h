@@ -48,11 +48,12 @@ struct Comparison2015 {
   int rounds = 0;
   uint64_t seed = 1;
   Interval irq_cost;
+  Interval real_fault;            // ns of a real fault of this host, 4 KiB pages, no unmap
   bool partial = false;
 };
 
 struct ComparisonOptions {
-  int rounds = 61;
+  int rounds = 301;
   int64_t samples = 24000;    // per profile, wanted
   double sample_seconds = 4;  // per profile, at most
   uint64_t seed = 1;

@@ -102,6 +102,10 @@ class SampledArm {
 absl::StatusOr<ExactCounts> CountExactly(const Configuration& configuration,
                                          const std::atomic<bool>* stop);
 
+// What a real page fault of this host takes, in ns: one write to a fresh anonymous 4 KiB page. The unmap
+// is not in it.
+absl::StatusOr<Interval> MeasureRealFault(const std::atomic<bool>* stop);
+
 // What one pair of the stand-in for masking interrupts takes on this host.
 Interval MeasureIrqStandIn(IrqStandIn irq);
 

@@ -83,11 +83,11 @@ class NativeSession final : public BundleSession<T> {
 
   uint64_t SwitchPhase(Phase from, Phase to, uint64_t since, CpuResult& result) {
     if (from != Phase::kUntimed) {
-      result.phase[static_cast<size_t>(from)].ns += native::NowNs() - since;
+      result.phase[static_cast<size_t>(from)].ns += native::ThreadCpuNs() - since;
     }
     if (to == Phase::kUntimed) return 0;
     if (to == Phase::kCharge && native::Head().rest != nullptr) native::Head().rest->Recycle();
-    return native::NowNs();
+    return native::ThreadCpuNs();
   }
 
   std::vector<std::unique_ptr<RestOfFault>> rest_;
