@@ -61,6 +61,9 @@ struct SessionConfig {
   BuildConfig config;        // the kernel's default with the user's overrides
   IrqStandIn irq = IrqStandIn::kFlag;
   RestKind rest = RestKind::kNone;
+  // Native: what makes the rest of the fault, one per CPU. Empty: the session makes its own. Sessions that
+  // are compared share it, so that they clear the same pages.
+  std::vector<std::shared_ptr<RestOfFault>> rest_of_fault;
   std::optional<Pages> batch;        // knobs: unset is the kernel's constant
   std::optional<bool> charge_first;
   uint64_t seed = 1;

@@ -19,21 +19,35 @@ void CheckFailed(const char* file, int line, const char* condition, const char* 
 }  // namespace internal
 
 namespace {
-constexpr size_t kHugeGranule = size_t{2} << 20;
+constexpr size_t kHugePage = size_t{2} << 20;
 }  // namespace
 
-Arena::Arena(size_t bytes) : size_((bytes + kHugeGranule - 1) / kHugeGranule * kHugeGranule) {
-  void* p = mmap(nullptr, size_, PROT_READ | PROT_WRITE,
+namespace internal {
+
+HugeMapping::HugeMapping(size_t bytes) : size_((bytes + kHugePage - 1) / kHugePage * kHugePage) {
+  mapped_ = size_ + kHugePage;
+  void* p = mmap(nullptr, mapped_, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  MEMSIM_CHECK(p != MAP_FAILED, "address space for the world");
-  base_ = static_cast<std::byte*>(p);
+  if (p == MAP_FAILED) return;
+  start_ = p;
+  const uintptr_t at = reinterpret_cast<uintptr_t>(p);
+  base_ = static_cast<std::byte*>(p) + (kHugePage - at % kHugePage) % kHugePage;
+  madvise(base_, size_, MADV_HUGEPAGE);  // a refusal costs precision, not correctness
 }
 
-Arena::~Arena() { munmap(base_, size_); }
+HugeMapping::~HugeMapping() {
+  if (start_ != nullptr) munmap(start_, mapped_);
+}
+
+}  // namespace internal
+
+Arena::Arena(size_t bytes) : mapping_(bytes) {
+  MEMSIM_CHECK(mapping_.base() != nullptr, "address space for the world");
+}
 
 uint64_t Arena::Reserve(uint64_t bytes, size_t align) {
   const uint64_t at = (used_ + align - 1) / align * align;
-  MEMSIM_CHECK(at + bytes <= size_, "the world computes the size of its arena beforehand");
+  MEMSIM_CHECK(at + bytes <= mapping_.size(), "the world computes the size of its arena beforehand");
   used_ = at + bytes;
   return at;
 }

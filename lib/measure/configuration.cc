@@ -276,7 +276,7 @@ absl::StatusOr<Configuration> Resolve(const ConfigurationText& text) {
 absl::StatusOr<std::unique_ptr<Runner>> Runner::Open(const Configuration& configuration,
                                                      MachineKind machine,
                                                      const std::atomic<bool>* stop,
-                                                     CpuObserver* observer) {
+                                                     CpuObserver* observer, RestObjects rest) {
   auto work = Prepare(configuration.workload, configuration.placement, configuration.threads,
                       configuration.seed);
   if (!work.ok()) return work.status();
@@ -293,6 +293,7 @@ absl::StatusOr<std::unique_ptr<Runner>> Runner::Open(const Configuration& config
   config.seed = configuration.seed;
   config.stop = stop;
   config.observer = observer;
+  config.rest_of_fault = std::move(rest);
   auto session = configuration.kernel->Open(machine, config);
   if (!session.ok()) return session.status();
   return std::unique_ptr<Runner>(new Runner(*std::move(work), *std::move(session)));

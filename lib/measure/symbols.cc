@@ -33,7 +33,15 @@ std::string CppName(absl::string_view kernel_name) {
   return absl::StrCat(kernel_name.substr(2), "__");
 }
 
-std::string Token(absl::string_view name) { return absl::StrCat(name.size(), name); }
+// Is `symbol` a function of that name? Abseil demangles what it can; the kernel's functions carry template
+// arguments it cannot, and stay "_Z...21mem_cgroup_try_chargeE...": the length in front makes the name
+// unique, and no template argument contains the name of a function.
+bool IsNamed(absl::string_view symbol, absl::string_view name) {
+  if (absl::StartsWith(symbol, "_Z")) return absl::StrContains(symbol, absl::StrCat(name.size(), name));
+  return absl::StrContains(symbol, absl::StrCat("::", name, "(")) ||
+         absl::StrContains(symbol, absl::StrCat("::", name, "<")) ||
+         absl::StrContains(symbol, absl::StrCat("::", name, "::"));
+}
 
 }  // namespace
 
@@ -41,13 +49,13 @@ Symbols::Symbols() {
   static std::once_flag once;
   std::call_once(once, [] { absl::InitializeSymbolizer("/proc/self/exe"); });
   for (const FnInfo& info : kFunctions) {
-    tokens_.push_back({Token(CppName(info.name)), {Kind::kFunction, info.id, ""}});
+    names_.push_back({CppName(info.name), {Kind::kFunction, info.id, ""}});
   }
-  for (const auto& [name, fn] : kParts) tokens_.push_back({Token(name), {Kind::kFunction, fn, ""}});
-  tokens_.push_back({Token("ZeroPage"), {Kind::kClearPage, Fn::kCount, ""}});
-  tokens_.push_back({Token("TouchPage"), {Kind::kRealFault, Fn::kCount, ""}});
+  for (const auto& [name, fn] : kParts) names_.push_back({std::string(name), {Kind::kFunction, fn, ""}});
+  names_.push_back({"ZeroPage", {Kind::kClearPage, Fn::kCount, ""}});
+  names_.push_back({"TouchPage", {Kind::kRealFault, Fn::kCount, ""}});
   for (const absl::string_view name : kDriverParts) {
-    tokens_.push_back({Token(name), {Kind::kDriver, Fn::kCount, ""}});
+    names_.push_back({std::string(name), {Kind::kDriver, Fn::kCount, ""}});
   }
 }
 
@@ -63,10 +71,8 @@ Symbols::Place Symbols::LookUp(uint64_t address) const {
   if (!absl::Symbolize(reinterpret_cast<void*>(address), name, sizeof(name))) {
     return {Kind::kOther, Fn::kCount, "?"};
   }
-  // A member of the image is spelled "<class><template arguments>E<length><name>E"; its own name comes
-  // after the arguments, which never contain a function's name.
-  for (const auto& [token, place] : tokens_) {
-    if (absl::StrContains(name, token)) return place;
+  for (const auto& [known, place] : names_) {
+    if (IsNamed(name, known)) return place;
   }
   return {Kind::kOther, Fn::kCount, name};
 }

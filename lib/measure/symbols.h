@@ -28,8 +28,8 @@ class Symbols {
  private:
   Place LookUp(uint64_t address) const;
 
-  // What to look for in a mangled name ("21mem_cgroup_try_charge") and what it means.
-  std::vector<std::pair<std::string, Place>> tokens_;
+  // C++ names of functions and what they mean.
+  std::vector<std::pair<std::string, Place>> names_;
   std::unordered_map<uint64_t, Place> seen_;
 };
 

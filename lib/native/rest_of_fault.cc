@@ -13,21 +13,33 @@ constexpr size_t kFaultBytes = size_t{128} << 20;
 
 absl::StatusOr<std::unique_ptr<RestOfFault>> RestOfFault::Create(RestKind kind) {
   if (kind == RestKind::kNone) return nullptr;
-  const size_t bytes = kind == RestKind::kClear ? kClearBytes : kFaultBytes;
-  void* memory =
-      mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) {
+  std::unique_ptr<RestOfFault> rest(new RestOfFault(kind));
+  if (rest->memory_ == nullptr) {
     return absl::ResourceExhaustedError("the host has no memory for --rest; try --rest none");
   }
-  // Base pages: one real fault for each modelled one.
-  madvise(memory, bytes, MADV_NOHUGEPAGE);
-  if (kind == RestKind::kClear) {
-    for (size_t at = 0; at < bytes; at += kPageSize) static_cast<volatile char*>(memory)[at] = 1;
-  }
-  return std::unique_ptr<RestOfFault>(new RestOfFault(kind, static_cast<char*>(memory), bytes));
+  return rest;
 }
 
-RestOfFault::~RestOfFault() { munmap(memory_, bytes_); }
+RestOfFault::RestOfFault(RestKind kind) : kind_(kind) {
+  if (kind == RestKind::kClear) {
+    bytes_ = kClearBytes;
+    clear_ = std::make_unique<internal::HugeMapping>(bytes_);
+    memory_ = reinterpret_cast<char*>(clear_->base());
+    if (memory_ == nullptr) return;
+    for (size_t at = 0; at < bytes_; at += kPageSize) static_cast<volatile char*>(memory_)[at] = 1;
+    return;
+  }
+  bytes_ = kFaultBytes;
+  void* memory =
+      mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return;
+  memory_ = static_cast<char*>(memory);
+  madvise(memory, bytes_, MADV_NOHUGEPAGE);  // base pages: one real fault for each modelled one
+}
+
+RestOfFault::~RestOfFault() {
+  if (clear_ == nullptr && memory_ != nullptr) munmap(memory_, bytes_);
+}
 
 void RestOfFault::Recycle() {
   if (kind_ != RestKind::kFault || next_ == 0) return;

@@ -88,8 +88,8 @@ std::string StepLine(size_t number, size_t line, const Step& step, absl::string_
   if (purpose.empty()) return text + "\n";
   std::string padded = Pad(text, kPurposeColumn - 1);
   if (Width(padded) + 1 + Width(purpose) <= kColumns) return absl::StrCat(padded, " ", purpose, "\n");
-  const size_t indent = std::min(kPurposeColumn, kColumns - std::min(kColumns, Width(purpose)));
-  return absl::StrCat(text, "\n", std::string(indent, ' '), purpose, "\n");
+  const size_t below = kWhatColumn + 6 + static_cast<size_t>(step.depth) * 2;
+  return absl::StrCat(text, "\n", std::string(below, ' '), ". ", purpose, "\n");
 }
 
 std::string AllSteps(const Explanation& e) {

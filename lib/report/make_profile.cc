@@ -108,9 +108,10 @@ absl::StatusOr<Interval> MeasureRealFault(const std::atomic<bool>* stop) {
 }
 
 absl::StatusOr<SampledArm> SampledArm::Open(const Configuration& configuration,
-                                            const ProfileOptions& options) {
+                                            const ProfileOptions& options, RestObjects rest) {
   auto sampler = std::make_unique<Sampler>(options.hz);
-  auto runner = Runner::Open(configuration, MachineKind::kNative, options.stop, sampler.get());
+  auto runner = Runner::Open(configuration, MachineKind::kNative, options.stop, sampler.get(),
+                             std::move(rest));
   if (!runner.ok()) return runner.status();
   return SampledArm(std::move(sampler), *std::move(runner));
 }

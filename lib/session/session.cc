@@ -46,6 +46,10 @@ absl::Status Check(const Kernel& kernel, MachineKind machine, const SessionConfi
           "MEMCG_DEFAULT_ENABLED and MEMCG_SWAP can be overridden; use --machine tracing");
     }
   }
+  if (!config.rest_of_fault.empty() &&
+      config.rest_of_fault.size() != static_cast<size_t>(plan.cpus)) {
+    return absl::InvalidArgumentError("a shared rest of the fault needs one object per CPU");
+  }
   if (machine == MachineKind::kSimulated && plan.cpus > 2) {
     return absl::InvalidArgumentError(
         absl::StrCat("the simulated machine has at most 2 CPUs for now, not ", plan.cpus));

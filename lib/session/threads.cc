@@ -36,7 +36,11 @@ int HostCpus() { return static_cast<int>(AllowedCpus().size()); }
 
 void RunOnCpus(int cpus, const std::function<void(CpuId)>& body) {
   if (cpus == 1) {
+    cpu_set_t before;
+    const bool known = sched_getaffinity(0, sizeof(before), &before) == 0;
+    PinTo(sched_getcpu());
     body(0);
+    if (known) sched_setaffinity(0, sizeof(before), &before);
     return;
   }
   const std::vector<int> host = AllowedCpus();
@@ -52,6 +56,17 @@ void RunOnCpus(int cpus, const std::function<void(CpuId)>& body) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+absl::StatusOr<std::vector<std::shared_ptr<RestOfFault>>> RestFor(const SessionConfig& config) {
+  if (!config.rest_of_fault.empty()) return config.rest_of_fault;
+  std::vector<std::shared_ptr<RestOfFault>> rest;
+  for (int cpu = 0; cpu < config.plan.cpus; ++cpu) {
+    auto made = RestOfFault::Create(config.rest);
+    if (!made.ok()) return made.status();
+    rest.push_back(*std::move(made));
+  }
+  return rest;
 }
 
 }  // namespace memsim

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string>
 
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "tests/support/session.h"
 
 namespace memsim {
@@ -97,7 +99,7 @@ TEST(WorldNamesTest, ObjectsOfAWorldHaveTheirNames) {
         "cpu0.level1.stat.nr_page_events\n", "cpu1.root.refcnt.count\n", "memcg root.memory.count\n",
         "memcg level1.memsw.count\n", "memcg level1.css.ref_ptr\n", "level1.css_set.subsys_memory\n",
         "task 0.cgroups\n", "mm 0.owner\n", "page[17].mem_cgroup\n", "zone[2].lru_lock\n"}) {
-    EXPECT_NE(names.find(std::string(name)), std::string::npos) << name;
+    EXPECT_TRUE(absl::StrContains(names, name)) << name;
   }
 }
 

@@ -3,7 +3,7 @@
 
 #include <concepts>
 #include <cstdint>
-#include <cstring>
+#include <string>
 #include <type_traits>
 
 #include "memsim/machine/build_config.h"
@@ -52,17 +52,10 @@ struct MachineNames {
 using Machines = ::testing::Types<NativeMachine, Tracing, Simulated>;
 TYPED_TEST_SUITE(FieldsTest, Machines, MachineNames);
 
-// Zero bytes are a valid state of every structure, so the arena need not construct anything.
-template <class Field>
-void Zero(Field& field) {
-  std::memset(static_cast<void*>(&field), 0, sizeof(field));
-}
-
 template <class Field>
 void ExpectLoadsStoresAndAdds() {
-  Field field;
-  Zero(field);
-  EXPECT_EQ(field.load(), 0);
+  Field field{};
+  EXPECT_EQ(field.load(), 0) << "zero bytes are a valid state";
   field.store(40);
   EXPECT_EQ(field.load(), 40);
   field.add(5);
@@ -85,20 +78,21 @@ TYPED_TEST(FieldsTest, PlainKindsLoadStoreAndAdd) {
 // Unsigned fields are decremented by adding the wrapped-round negative, as the stock does.
 // Expect arithmetic modulo the field's own width.
 TYPED_TEST(FieldsTest, UnsignedAddWrapsAtTheFieldsWidth) {
-  typename TypeParam::template Racy<uint32_t> racy;
+  typename TypeParam::template Racy<uint32_t> racy{};
   racy.store(3);
   racy.add(static_cast<uint32_t>(-3));
   EXPECT_EQ(racy.load(), 0u);
-  typename TypeParam::template PerCpu<uint64_t> percpu;
+  typename TypeParam::template PerCpu<uint64_t> percpu{};
   percpu.store(1);
   percpu.add(static_cast<uint64_t>(-2));
   EXPECT_EQ(percpu.load(), UINT64_MAX);
 }
 
+// Expect pointers, NULL included, to come back as they were stored.
 TYPED_TEST(FieldsTest, PointersAreLoadedAndStored) {
   int object = 0;
-  typename TypeParam::template Cell<int*> cell;
-  typename TypeParam::template Racy<int*> racy;
+  typename TypeParam::template Cell<int*> cell{};
+  typename TypeParam::template Racy<int*> racy{};
   cell.store(&object);
   racy.store(nullptr);
   EXPECT_EQ(cell.load(), &object);
@@ -107,7 +101,7 @@ TYPED_TEST(FieldsTest, PointersAreLoadedAndStored) {
 
 // Expect the value after the change, as the kernel's atomic_long_add_return() gives it.
 TYPED_TEST(FieldsTest, AtomicAddReturnGivesTheNewValue) {
-  typename TypeParam::template Atomic<int64_t> atomic;
+  typename TypeParam::template Atomic<int64_t> atomic{};
   atomic.store(10);
   EXPECT_EQ(atomic.add_return(32), 42);
   EXPECT_EQ(atomic.add_return(-42), 0);
@@ -116,7 +110,7 @@ TYPED_TEST(FieldsTest, AtomicAddReturnGivesTheNewValue) {
 
 // Expect success to store, and failure to store nothing and to report what was there.
 TYPED_TEST(FieldsTest, AtomicCmpxchgReportsWhatItSaw) {
-  typename TypeParam::template Atomic<int32_t> atomic;
+  typename TypeParam::template Atomic<int32_t> atomic{};
   atomic.store(1);
   int32_t expected = 1;
   EXPECT_TRUE(atomic.cmpxchg(expected, 2));
@@ -129,7 +123,7 @@ TYPED_TEST(FieldsTest, AtomicCmpxchgReportsWhatItSaw) {
 
 // Expect the test to be of the bits before the change, and other bits untouched.
 TYPED_TEST(FieldsTest, AtomicBitOperations) {
-  typename TypeParam::template Atomic<uint64_t> atomic;
+  typename TypeParam::template Atomic<uint64_t> atomic{};
   atomic.store(uint64_t{1} << 63);
   EXPECT_FALSE(atomic.test_and_set(6));
   EXPECT_TRUE(atomic.test_and_set(2));
@@ -144,15 +138,16 @@ TYPED_TEST(FieldsTest, AtomicBitOperations) {
 // The kernel's __set_bit() with a constant writes four bytes of an eight-byte word.
 // Expect the bit set and the upper half as it was.
 TYPED_TEST(FieldsTest, SetBit32LeavesTheUpperHalf) {
-  typename TypeParam::template Atomic<uint64_t> atomic;
+  typename TypeParam::template Atomic<uint64_t> atomic{};
   atomic.store(0xc000000000000001u);
   atomic.SetBit32(3);
   EXPECT_EQ(atomic.load(), 0xc000000000000009u);
 }
 
+// A lock is taken twice, one block after the other.
+// Expect the guard to release it, and the lock to be one word of 32 bits.
 TYPED_TEST(FieldsTest, SpinGuardReleasesTheLock) {
-  typename TypeParam::SpinLock lock;
-  Zero(lock);
+  typename TypeParam::SpinLock lock{};
   for (int i = 0; i < 2; ++i) {
     const SpinGuard hold(lock);
   }

@@ -24,6 +24,29 @@
 
 namespace memsim {
 
+namespace internal {
+
+// Zeroed memory on huge pages where the host has them: the kernel reaches struct page and the pages it
+// clears through mappings of that size, and where a small page happens to lie is noise.
+class HugeMapping {
+ public:
+  explicit HugeMapping(size_t bytes);
+  ~HugeMapping();
+  HugeMapping(const HugeMapping&) = delete;
+  HugeMapping& operator=(const HugeMapping&) = delete;
+  // Null when the host gave none.
+  std::byte* base() const { return base_; }
+  size_t size() const { return size_; }
+
+ private:
+  size_t size_;
+  size_t mapped_ = 0;
+  void* start_ = nullptr;
+  std::byte* base_ = nullptr;
+};
+
+}  // namespace internal
+
 class Arena {
  public:
   // A run of `count` equal objects, `stride` bytes apart.
@@ -47,7 +70,6 @@ class Arena {
   };
 
   explicit Arena(size_t bytes);
-  ~Arena();
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
@@ -59,7 +81,7 @@ class Arena {
     static_assert(std::is_trivially_default_constructible_v<T>);
     const uint64_t at = Reserve(sizeof(T) * count, align);
     Name<T>(at, std::move(name), count, sizeof(T));
-    return std::launder(reinterpret_cast<T*>(base_ + at));
+    return std::launder(reinterpret_cast<T*>(base() + at));
   }
 
   // Reserves raw bytes that Name() describes later (the per-CPU areas).
@@ -72,15 +94,15 @@ class Arena {
     AddRegion({at, stride, count, std::move(name), T::kTypeName, kFields});
   }
 
-  std::byte* base() const { return base_; }
+  std::byte* base() const { return mapping_.base(); }
   uint64_t used() const { return used_; }
   bool Contains(const void* p) const {
-    return static_cast<const std::byte*>(p) >= base_ &&
-           static_cast<const std::byte*>(p) < base_ + size_;
+    return static_cast<const std::byte*>(p) >= base() &&
+           static_cast<const std::byte*>(p) < base() + mapping_.size();
   }
   uint64_t OffsetOf(const void* p) const {
     MEMSIM_DCHECK(Contains(p), "a modelled object lives in its world's arena");
-    return static_cast<uint64_t>(static_cast<const std::byte*>(p) - base_);
+    return static_cast<uint64_t>(static_cast<const std::byte*>(p) - base());
   }
 
   Location Find(uint64_t offset) const;
@@ -92,8 +114,7 @@ class Arena {
  private:
   void AddRegion(Region region);
 
-  size_t size_;
-  std::byte* base_;
+  internal::HugeMapping mapping_;
   uint64_t used_ = 0;
   std::vector<Region> regions_;  // ascending by begin
 };

@@ -91,13 +91,17 @@ struct ConfigurationText {
 // Errors    InvalidArgument or NotFound, one line that says what is valid
 absl::StatusOr<Configuration> Resolve(const ConfigurationText& text);
 
-// One world of a configuration on one machine, and its streams.
+using RestObjects = std::vector<std::shared_ptr<RestOfFault>>;
+
+// One world of a configuration on one machine, and its streams. Runners that are compared are given the
+// same `rest`.
 class Runner {
  public:
   static absl::StatusOr<std::unique_ptr<Runner>> Open(const Configuration& configuration,
                                                       MachineKind machine,
                                                       const std::atomic<bool>* stop,
-                                                      CpuObserver* observer = nullptr);
+                                                      CpuObserver* observer = nullptr,
+                                                      RestObjects rest = {});
   // The whole workload once.
   ExecResult Execute() {
     work_.Reset();

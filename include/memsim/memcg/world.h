@@ -229,7 +229,11 @@ class World {
     memcg->stat.store(stat_offsets_.back());
     memcg->css.ref_ptr.store(ref_offsets_.back());
 
-    auto* node = arena_.template New<MemCgroupPerNode<M>>(absl::StrCat(spec.name, ".nodeinfo"), 1, 64);
+    // Named zone by zone, so that an access is to a field of the zone's structure.
+    const uint64_t at = arena_.Reserve(sizeof(MemCgroupPerNode<M>), 64);
+    auto* node = new (arena_.base() + at) MemCgroupPerNode<M>;
+    arena_.template Name<typename Memcg::PerZone>(at, absl::StrCat(spec.name, ".zoneinfo"),
+                                                  kMaxNrZones, sizeof(typename Memcg::PerZone));
     memcg->nodeinfo[0].store(node);
     Zone<M>* zones = image_->globals.node_zones.load();
     for (int z = 0; z < kMaxNrZones; ++z) {

@@ -16,6 +16,7 @@
 
 #include "absl/strings/string_view.h"
 #include "absl/status/statusor.h"
+#include "memsim/machine/arena.h"
 #include "memsim/units.h"
 
 namespace memsim {
@@ -46,8 +47,7 @@ class RestOfFault {
   void Recycle();
 
  private:
-  RestOfFault(RestKind kind, char* memory, size_t bytes)
-      : kind_(kind), memory_(memory), bytes_(bytes) {}
+  explicit RestOfFault(RestKind kind);
   void Advance() {
     next_ += kPageSize;
     if (next_ == bytes_) [[unlikely]] Wrap();
@@ -58,8 +58,9 @@ class RestOfFault {
   static void ZeroPage(char* page);
 
   RestKind kind_;
-  char* memory_;
-  size_t bytes_;
+  std::unique_ptr<internal::HugeMapping> clear_;  // kClear
+  char* memory_ = nullptr;                        // what clear_ holds, or a mapping of our own
+  size_t bytes_ = 0;
   size_t next_ = 0;
 };
 

@@ -53,7 +53,7 @@ struct Comparison2015 {
 };
 
 struct ComparisonOptions {
-  int rounds = 301;
+  int rounds = 4001;
   int64_t samples = 24000;    // per profile, wanted
   double sample_seconds = 4;  // per profile, at most
   uint64_t seed = 1;

@@ -86,7 +86,7 @@ absl::StatusOr<Profile> MakeProfile(const Configuration& configuration, const Pr
 class SampledArm {
  public:
   static absl::StatusOr<SampledArm> Open(const Configuration& configuration,
-                                         const ProfileOptions& options);
+                                         const ProfileOptions& options, RestObjects rest = {});
   void Run() { runner_->Execute(); }
   int64_t samples() const { return sampler_->samples(); }
   // Fills rows, samples and mechanism.

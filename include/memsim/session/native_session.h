@@ -17,7 +17,7 @@ class NativeSession final : public BundleSession<T> {
  public:
   using M = typename T::M;
 
-  NativeSession(const SessionConfig& config, std::vector<std::unique_ptr<RestOfFault>> rest)
+  NativeSession(const SessionConfig& config, std::vector<std::shared_ptr<RestOfFault>> rest)
       : BundleSession<T>(config), rest_(std::move(rest)) {
     for (CpuId cpu = 0; cpu < config.plan.cpus; ++cpu) {
       this->world_->image().AreaOf(cpu).head.rest = rest_[static_cast<size_t>(cpu)].get();
@@ -90,7 +90,7 @@ class NativeSession final : public BundleSession<T> {
     return native::ThreadCpuNs();
   }
 
-  std::vector<std::unique_ptr<RestOfFault>> rest_;
+  std::vector<std::shared_ptr<RestOfFault>> rest_;
 };
 
 }  // namespace memsim

@@ -15,14 +15,10 @@ namespace memsim {
 template <class K, class Knobs>
 absl::StatusOr<std::unique_ptr<Session>> OpenNative(const SessionConfig& config) {
   using M = Native<K::kConfig>;
-  std::vector<std::unique_ptr<RestOfFault>> rest;
-  for (int cpu = 0; cpu < config.plan.cpus; ++cpu) {
-    auto made = RestOfFault::Create(config.rest);
-    if (!made.ok()) return made.status();
-    rest.push_back(*std::move(made));
-  }
+  auto rest = RestFor(config);
+  if (!rest.ok()) return rest.status();
   const auto open = [&]<class Gate>(Gate) -> std::unique_ptr<Session> {
-    return std::make_unique<NativeSession<Bundle<K, M, Gate, Knobs>>>(config, std::move(rest));
+    return std::make_unique<NativeSession<Bundle<K, M, Gate, Knobs>>>(config, *std::move(rest));
   };
   if (!config.config.memcg) return open(CompiledOut());
   if (config.gate == GateKind::kConstant) {

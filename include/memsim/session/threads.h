@@ -3,17 +3,23 @@
 #define MEMSIM_SESSION_THREADS_H_
 
 #include <functional>
+#include <memory>
+#include <vector>
 
-#include "memsim/units.h"
+#include "absl/status/statusor.h"
+#include "memsim/session.h"
 
 namespace memsim {
 
-// Calls `body(cpu)` for each of `cpus` modelled CPUs: on the calling thread when there is one, else on a
-// thread each, started together and pinned to host CPUs in turn.
+// Calls `body(cpu)` for each of `cpus` modelled CPUs: on the calling thread, pinned to where it is, when
+// there is one, else on a thread each, started together and pinned to host CPUs in turn.
 void RunOnCpus(int cpus, const std::function<void(CpuId)>& body);
 
 // CPUs this process may use.
 int HostCpus();
+
+// What makes the rest of the fault, one per CPU of the configuration; null for RestKind::kNone.
+absl::StatusOr<std::vector<std::shared_ptr<RestOfFault>>> RestFor(const SessionConfig& config);
 
 }  // namespace memsim
 
