@@ -21,6 +21,8 @@ install(FILES "${CMAKE_CURRENT_BINARY_DIR}/memsimConfig.cmake"
               cmake/MemsimBoost.cmake
         DESTINATION "${package_dir}")
 
+# Relative, so that the installed tree can be moved.
+file(RELATIVE_PATH MEMSIM_PC_PREFIX "/${CMAKE_INSTALL_LIBDIR}/pkgconfig" "/")
 configure_file(cmake/memsim.pc.in memsim.pc @ONLY)
 install(FILES "${CMAKE_CURRENT_BINARY_DIR}/memsim.pc"
         DESTINATION "${CMAKE_INSTALL_LIBDIR}/pkgconfig")

@@ -103,8 +103,8 @@ inline std::set<MemoryUse> PathsOf(const Code& code, int most_accesses = 12) {
     const Instruction& i = code[state.at];
     Add(i, &state.use);
     if (state.use.loads + state.use.stores > most_accesses) continue;
-    if (absl::StrContains(i.symbol, "CheckFailed") || absl::StrContains(i.symbol, ".text.unlikely") ||
-        absl::StrContains(i.symbol, ".cold")) {
+    if (absl::StrContains(i.symbol, "CheckFailed") ||
+        absl::StrContains(i.symbol, ".text.unlikely") || absl::StrContains(i.symbol, ".cold")) {
       if (!i.IsConditionalJump()) continue;
     } else if (i.IsJump()) {
       const auto target = index.find(i.Target());
@@ -149,8 +149,8 @@ class Disassembly {
 
   const std::map<std::string, Code>& functions() const { return functions_; }
 
-  // The one function whose mangled name contains both, without a cold part that the compiler split off;
-  // empty when there is none. `name` is a source name ("try_charge").
+  // The one function whose mangled name contains both, without a cold part that the compiler split
+  // off; empty when there is none. `name` is a source name ("try_charge").
   Code Find(absl::string_view name, absl::string_view other = "") const {
     const Code* found = nullptr;
     const std::string key = Mangled(name);

@@ -1,6 +1,6 @@
-// For codegen_test: mechanisms of the native machine, and the same written by hand on plain structures.
-// Mechanisms that are functions of their own are found in paths.cc. Nobody runs any of this; the test
-// reads its machine code.
+// For codegen_test: mechanisms of the native machine, and the same written by hand on plain
+// structures. Mechanisms that are functions of their own are found in paths.cc. Nobody runs any of
+// this; the test reads its machine code.
 #include <cstddef>
 #include <cstdint>
 
@@ -91,8 +91,8 @@ MEMSIM_PAIR bool plain_consume_stock(PlainStock* stock, PlainMemcg* memcg, int64
   return true;
 }
 
-// ---- page_counter_cancel(), page_counter_uncharge(), page_counter_try_charge(): the mechanisms are in
-// paths.cc
+// ---- page_counter_cancel(), page_counter_uncharge(), page_counter_try_charge(): the mechanisms
+// are in paths.cc
 
 MEMSIM_PAIR void plain_page_counter_cancel(PlainCounter* counter, int64_t n) {
   const int64_t now = __atomic_sub_fetch(&counter->count, n, __ATOMIC_SEQ_CST);

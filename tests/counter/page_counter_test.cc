@@ -26,9 +26,7 @@ struct Tree {
     mid.Init(&root);
     leaf.Init(&mid);
   }
-  std::array<int64_t, 3> usage() const {
-    return {root.usage().n, mid.usage().n, leaf.usage().n};
-  }
+  std::array<int64_t, 3> usage() const { return {root.usage().n, mid.usage().n, leaf.usage().n}; }
 };
 
 template <class M>
@@ -45,8 +43,8 @@ TYPED_TEST_SUITE(PageCounterTest, Machines, MachineNames);
 using Usage = std::array<int64_t, 3>;
 
 // Nothing is limited.
-// Expect a charge and an uncharge of the leaf to reach every level, and those of the middle to leave the
-// leaf alone.
+// Expect a charge and an uncharge of the leaf to reach every level, and those of the middle to
+// leave the leaf alone.
 TYPED_TEST(PageCounterTest, ChargesItselfAndEveryParent) {
   Tree<PageCounter<TypeParam>> tree;
   PageCounter<TypeParam>* fail = nullptr;
@@ -153,8 +151,8 @@ class PageCounterCostTest : public support::TracedTest {
 };
 
 // Two levels, below the watermark.
-// Expect per level: one LOCK instruction (load and store), and loads of limit, watermark and parent. No
-// store: a line that nobody writes stays shared.
+// Expect per level: one LOCK instruction (load and store), and loads of limit, watermark and
+// parent. No store: a line that nobody writes stays shared.
 TEST_F(PageCounterCostTest, ChargeIsOneLockedInstructionPerLevel) {
   Counter* fail = nullptr;
   leaf_.watermark.store(100);
@@ -170,7 +168,8 @@ TEST_F(PageCounterCostTest, ChargeIsOneLockedInstructionPerLevel) {
 TEST_F(PageCounterCostTest, RollBackIsOneMoreLockedInstructionPerLevel) {
   Counter* fail = nullptr;
   root_.limit.store(0);
-  const Counts counts = Count([&] { EXPECT_FALSE(leaf_.page_counter_try_charge(Pages(1), &fail)); });
+  const Counts counts =
+      Count([&] { EXPECT_FALSE(leaf_.page_counter_try_charge(Pages(1), &fail)); });
   EXPECT_EQ(counts.rmw, 4u);
 }
 

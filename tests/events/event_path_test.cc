@@ -31,20 +31,20 @@ class EventPathTest : public ::testing::TestWithParam<const Kernel*> {
     return found;
   }
 };
-INSTANTIATE_TEST_SUITE_P(
-    Kernels, EventPathTest, ::testing::ValuesIn(AllKernels().begin(), AllKernels().end()),
-    [](const auto& param) { return support::TestName(param.param->name); });
+INSTANTIATE_TEST_SUITE_P(Kernels, EventPathTest,
+                         ::testing::ValuesIn(AllKernels().begin(), AllKernels().end()),
+                         [](const auto& param) { return support::TestName(param.param->name); });
 
-// One event per fault. The check is due when the count is above the target, not when it reaches it, and
-// the next target is the count plus 128.
-// Expect it with the very first event, because targets start at 0, and then with every 129th.
+// One event per fault. The check is due when the count is above the target, not when it reaches it,
+// and the next target is the count plus 128. Expect it with the very first event, because targets
+// start at 0, and then with every 129th.
 TEST_P(EventPathTest, ThresholdCheckRunsAtOnceAndThenEvery129thEvent) {
   EXPECT_EQ(FaultsWith(Fn::kThreshold, 400), (std::vector<int64_t>{1, 130, 259, 388}));
 }
 
-// The soft-limit target is 1024 events ahead, but it is looked at only when the threshold check is due.
-// Expect the first event again, and then the first threshold check with more than 1024 events: 1 + 8 x
-// 129.
+// The soft-limit target is 1024 events ahead, but it is looked at only when the threshold check is
+// due. Expect the first event again, and then the first threshold check with more than 1024 events:
+// 1 + 8 x 129.
 TEST_P(EventPathTest, SoftLimitCheckRunsWithTheThresholdCheckAfter1024Events) {
   EXPECT_EQ(FaultsWith(Fn::kUpdateTree, 1100), (std::vector<int64_t>{1, 1033}));
 }
@@ -59,8 +59,8 @@ TEST_P(EventPathTest, UnchargeBatchIsOneCheck) {
   EXPECT_EQ(counts.of(Part::kFree, Fn::kThreshold).calls, 1u);
 }
 
-// Thresholds at 100 and 200 pages, and one that is never reached. Usage is charged in batches of 32, and
-// looked at after 1, 130 and 259 faults.
+// Thresholds at 100 and 200 pages, and one that is never reached. Usage is charged in batches of
+// 32, and looked at after 1, 130 and 259 faults.
 //
 //   faults   usage   above
 //      129     160   -          the check is not due yet
@@ -68,8 +68,8 @@ TEST_P(EventPathTest, UnchargeBatchIsOneCheck) {
 //      258     288   100
 //      259     288   100, 200
 //
-// Expect one signal per threshold on the way up, none again while usage stays above, and one more each
-// when everything is unmapped.
+// Expect one signal per threshold on the way up, none again while usage stays above, and one more
+// each when everything is unmapped.
 TEST_P(EventPathTest, ThresholdsSignalWhenCrossedUpAndDown) {
   WorldPlan plan = support::ChainPlan(1);
   plan.memcgs[1].thresholds = {100, 200, 5000};
@@ -100,11 +100,11 @@ TEST_P(EventPathTest, ThresholdsOfTheParentSeeTheChild) {
   EXPECT_EQ(session->ReadLedger().memcgs[1].threshold_signals, (std::vector<int64_t>{1}));
 }
 
-// The soft limit is 100 pages. The tree is looked at with event 1, with event 1033, and then with the
-// first threshold check after event 1033 + 1024. Unmapping brings threshold checks with events 1543 and
-// 2053, so the next one is due above 2053 + 128.
-// Expect the memcg to be in the tree from the 1033rd fault on, although it has been over since the 97th,
-// and to leave it with event 2182, although it has been under since the unmap.
+// The soft limit is 100 pages. The tree is looked at with event 1, with event 1033, and then with
+// the first threshold check after event 1033 + 1024. Unmapping brings threshold checks with events
+// 1543 and 2053, so the next one is due above 2053 + 128. Expect the memcg to be in the tree from
+// the 1033rd fault on, although it has been over since the 97th, and to leave it with event 2182,
+// although it has been under since the unmap.
 TEST_P(EventPathTest, SoftLimitTreeHoldsMemcgsOverTheirLimit) {
   WorldPlan plan = support::ChainPlan(1, Pages(2048));
   plan.memcgs[1].soft = 100;
@@ -134,8 +134,8 @@ TEST_P(EventPathTest, SoftLimitTreeTakesEveryLevelByItsOwnLimit) {
 }
 
 // Some faults and unmaps.
-// Expect the statistics to say so: RSS is what is mapped, PGPGIN and PGPGOUT what came and went, PGFAULT
-// every fault.
+// Expect the statistics to say so: RSS is what is mapped, PGPGIN and PGPGOUT what came and went,
+// PGFAULT every fault.
 TEST_P(EventPathTest, StatisticsCountPagesAndFaults) {
   auto session = Open(support::ChainPlan(1));
   Execute(*session, {Fault(0, 50), Unmap(10, 20), Fault(15, 5)});

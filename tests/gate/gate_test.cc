@@ -68,7 +68,7 @@ class GateCostTest : public support::TracedTest {};
 // Expect each to count as one gate, to read at most its one word, and to change nothing.
 TEST_F(GateCostTest, AGateReadsAtMostItsOneWord) {
   auto& subsys = *new (arena_.base() + arena_.Reserve(sizeof(CgroupSubsys<Tracing>), 64))
-      CgroupSubsys<Tracing>;
+                     CgroupSubsys<Tracing>;
   subsys.SetEnabled(true);
   for (const GateInfo& info : kGates) {
     RuntimeGate gate;
@@ -81,7 +81,8 @@ TEST_F(GateCostTest, AGateReadsAtMostItsOneWord) {
   }
 }
 
-// Expect the names to be those that FindGate() understands, and a wrong one to be answered with them.
+// Expect the names to be those that FindGate() understands, and a wrong one to be answered with
+// them.
 TEST(GateNamesTest, NamesAreFoundAndAWrongOneIsAnsweredWithThem) {
   for (const GateInfo& info : kGates) {
     EXPECT_EQ(*FindGate(info.name), info.kind);
@@ -89,13 +90,11 @@ TEST(GateNamesTest, NamesAreFoundAndAWrongOneIsAnsweredWithThem) {
   }
   const auto wrong = FindGate("flagg");
   ASSERT_FALSE(wrong.ok());
-  EXPECT_EQ(wrong.status().message(),
-            "no gate 'flagg'; valid: constant, flag, atomic, indirect");
+  EXPECT_EQ(wrong.status().message(), "no gate 'flagg'; valid: constant, flag, atomic, indirect");
 }
 
 // kernel x machine, all gates
-class GateSessionTest
-    : public ::testing::TestWithParam<std::tuple<const Kernel*, MachineKind>> {
+class GateSessionTest : public ::testing::TestWithParam<std::tuple<const Kernel*, MachineKind>> {
  protected:
   const Kernel& kernel() const { return *std::get<0>(GetParam()); }
   MachineKind machine() const { return std::get<1>(GetParam()); }
@@ -124,9 +123,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Combine(::testing::ValuesIn(AllKernels().begin(), AllKernels().end()),
                        ::testing::Values(MachineKind::kNative, MachineKind::kTracing)),
     [](const auto& param) {
-      return absl::StrCat(support::TestName(std::get<0>(param.param)->name),
-                          std::get<1>(param.param) == MachineKind::kNative ? "_native"
-                                                                           : "_tracing");
+      return absl::StrCat(
+          support::TestName(std::get<0>(param.param)->name),
+          std::get<1>(param.param) == MachineKind::kNative ? "_native" : "_tracing");
     });
 
 // The same faults and unmaps with every gate, enabled and disabled.

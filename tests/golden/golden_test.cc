@@ -42,9 +42,13 @@ std::vector<Situation> Situations() {
       {.name = "fault, child, LRU batch", .before = {Fault(0, 14)}, .measured = {Fault(14, 1)}},
       {.name = "unmap of 510 pages, child", .before = full, .measured = gather},
       {.name = "unmap of 510 pages, root", .depth = 0, .before = full, .measured = gather},
-      {.name = "unmap of 510 pages, disabled", .enabled = false, .before = full,
+      {.name = "unmap of 510 pages, disabled",
+       .enabled = false,
+       .before = full,
        .measured = gather},
-      {.name = "unmap of 510 pages, compiled out", .compiled_in = false, .before = full,
+      {.name = "unmap of 510 pages, compiled out",
+       .compiled_in = false,
+       .before = full,
        .measured = gather},
   };
 }
@@ -57,9 +61,9 @@ void AppendTable(const TraceCounts& counts, std::string* text) {
     for (const FnInfo& fn : kFunctions) {
       const Counts& c = counts.of(part, fn.id);
       if (c.calls == 0 && c.instructions == 0) continue;
-      absl::StrAppendFormat(text, "%-10s%-36s%6d%8d%7d%7d%6d%8d%5d%6d%6d\n", kPartNames[p],
-                            fn.name, c.calls, c.instructions, c.loads, c.stores, c.rmw,
-                            c.percpu_incs, c.irq_off, c.locks, c.gates);
+      absl::StrAppendFormat(text, "%-10s%-36s%6d%8d%7d%7d%6d%8d%5d%6d%6d\n", kPartNames[p], fn.name,
+                            c.calls, c.instructions, c.loads, c.stores, c.rmw, c.percpu_incs,
+                            c.irq_off, c.locks, c.gates);
     }
     if (counts.lines[p] + counts.page_lines[p] == 0) continue;
     absl::StrAppendFormat(text, "%-10s(memcg lines: %d, and %d of struct page)\n", kPartNames[p],
@@ -68,19 +72,20 @@ void AppendTable(const TraceCounts& counts, std::string* text) {
 }
 
 std::string Render(const Kernel& kernel) {
-  std::string text = absl::StrCat(
-      "Exact counts of ", kernel.name, " (", kernel.source, ") on the tracing machine: one CPU, gate ",
-      GateName(kernel.default_gate), ",\nmemory+swap counted, a child one level below root. ",
-      "Update with MEMSIM_UPDATE_GOLDEN=1.\n");
+  std::string text =
+      absl::StrCat("Exact counts of ", kernel.name, " (", kernel.source,
+                   ") on the tracing machine: one CPU, gate ", GateName(kernel.default_gate),
+                   ",\nmemory+swap counted, a child one level below root. ",
+                   "Update with MEMSIM_UPDATE_GOLDEN=1.\n");
   for (const Situation& situation : Situations()) {
     SessionConfig config = ConfigOf(kernel, ChainPlan(situation.depth));
     config.enabled = situation.enabled;
     config.config.memcg = situation.compiled_in;
     auto session = Open(kernel, MachineKind::kTracing, config);
     Execute(*session, situation.before);
-    absl::StrAppendFormat(&text, "\n== %s\n%-10s%-36s%6s%8s%7s%7s%6s%8s%5s%6s%6s\n",
-                          situation.name, "part", "function", "calls", "insns", "loads", "stores",
-                          "rmw", "percpu", "irq", "locks", "gates");
+    absl::StrAppendFormat(&text, "\n== %s\n%-10s%-36s%6s%8s%7s%7s%6s%8s%5s%6s%6s\n", situation.name,
+                          "part", "function", "calls", "insns", "loads", "stores", "rmw", "percpu",
+                          "irq", "locks", "gates");
     AppendTable(CountsOf(*session, situation.measured), &text);
   }
   return text;
@@ -93,7 +98,8 @@ std::map<std::string, std::string> RowsOf(const std::string& text) {
   for (const absl::string_view line : absl::StrSplit(text, '\n')) {
     if (line.substr(0, 3) == "== ") situation = std::string(line.substr(3));
     std::string key = absl::StrCat(situation, "\n", line.substr(0, 46));
-    if (line.find('(') != absl::string_view::npos) key = absl::StrCat(situation, "\n", line.substr(0, 16));
+    if (line.find('(') != absl::string_view::npos)
+      key = absl::StrCat(situation, "\n", line.substr(0, 16));
     rows[key] = std::string(line);
   }
   return rows;

@@ -1,5 +1,5 @@
-// What the kernels' step lists say about the cost of a page, as exact counts. Each number stands with
-// the reason for it; the golden files beside this test say everything else.
+// What the kernels' step lists say about the cost of a page, as exact counts. Each number stands
+// with the reason for it; the golden files beside this test say everything else.
 //
 //   L   counters walked by one charge: the depth of the memcg, plus one for root
 //   M   counters charged per page: memory, and memory+swap when swap accounting is on
@@ -37,8 +37,8 @@ std::unique_ptr<Session> OpenTracing(const Kernel& kernel, const Boot& boot) {
   return Open(kernel, MachineKind::kTracing, config);
 }
 
-// After two faults the per-CPU list of free pages is filled, the stock holds 30 pages, the first event
-// check is done and the LRU batch is far from full: the third fault is the plain case.
+// After two faults the per-CPU list of free pages is filled, the stock holds 30 pages, the first
+// event check is done and the LRU batch is far from full: the third fault is the plain case.
 constexpr int64_t kWarm = 2;
 std::unique_ptr<Session> OpenWarm(const Kernel& kernel, const Boot& boot) {
   auto session = OpenTracing(kernel, boot);
@@ -98,8 +98,8 @@ INSTANTIATE_TEST_SUITE_P(Kernels, PageCounterKernelTest,
                          [](const auto& param) { return TestName(param.param); });
 
 // A child faults and its stock has pages; a task in root faults.
-// Expect no LOCK instruction in the controller: the stock is per-CPU data, the css reference count and
-// the statistics are per-CPU adds, and root is never charged.
+// Expect no LOCK instruction in the controller: the stock is per-CPU data, the css reference count
+// and the statistics are per-CPU adds, and root is never charged.
 TEST_P(PageCounterKernelTest, StockHitTakesNoLockInstruction) {
   for (const int depth : {0, 1, 3}) {
     auto session = OpenWarm(kernel(), {.depth = depth});
@@ -110,8 +110,8 @@ TEST_P(PageCounterKernelTest, StockHitTakesNoLockInstruction) {
 }
 
 // A child faults and its stock has pages.
-// Expect seven per-CPU increments: the event, the css reference taken and dropped (one field, twice),
-// the stock, and three statistics (RSS, PGPGIN, nr_page_events).
+// Expect seven per-CPU increments: the event, the css reference taken and dropped (one field,
+// twice), the stock, and three statistics (RSS, PGPGIN, nr_page_events).
 TEST_P(PageCounterKernelTest, ChildStockHitMakesSevenPerCpuIncrements) {
   auto session = OpenWarm(kernel(), {.depth = 1});
   const auto adds = PerCpuAdds(*session, EventsOf(*session, {Fault(kWarm, 1)}));
@@ -127,7 +127,8 @@ TEST_P(PageCounterKernelTest, ChildStockHitMakesSevenPerCpuIncrements) {
 }
 
 // A task in root faults.
-// Expect four per-CPU increments: event, RSS, PGPGIN, nr_page_events. Root has CSS_NO_REF and no stock.
+// Expect four per-CPU increments: event, RSS, PGPGIN, nr_page_events. Root has CSS_NO_REF and no
+// stock.
 TEST_P(PageCounterKernelTest, RootFaultMakesFourPerCpuIncrements) {
   auto session = OpenWarm(kernel(), {.depth = 0});
   const auto adds = PerCpuAdds(*session, EventsOf(*session, {Fault(kWarm, 1)}));
@@ -171,13 +172,10 @@ TEST_P(PageCounterKernelTest, MissChargesMemswBeforeMemoryAndUpwards) {
 }
 
 // depth x swap accounting
-class AmortisedTest
-    : public ::testing::TestWithParam<std::tuple<const char*, int, bool>> {
+class AmortisedTest : public ::testing::TestWithParam<std::tuple<const char*, int, bool>> {
  protected:
   const Kernel& kernel() const { return KernelNamed(std::get<0>(GetParam())); }
-  Boot boot() const {
-    return {.depth = std::get<1>(GetParam()), .memsw = std::get<2>(GetParam())};
-  }
+  Boot boot() const { return {.depth = std::get<1>(GetParam()), .memsw = std::get<2>(GetParam())}; }
   // L * M
   uint64_t counters() const {
     return static_cast<uint64_t>(boot().depth + 1) * (boot().memsw ? 2 : 1);
@@ -193,9 +191,9 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 // 100 batches of 32 pages are faulted in, then 6 gather batches of 510 pages are unmapped.
-// Expect L*M LOCK instructions per batch: L*M/32 per page on the way in, L*M/510 on the way out. The
-// only others are the NUMA tail's: one with the first event check (targets start at 0), then one per
-// 1032 events, the first multiple of the 129 events between two checks that is above 1024.
+// Expect L*M LOCK instructions per batch: L*M/32 per page on the way in, L*M/510 on the way out.
+// The only others are the NUMA tail's: one with the first event check (targets start at 0), then
+// one per 1032 events, the first multiple of the 129 events between two checks that is above 1024.
 TEST_P(AmortisedTest, LockInstructionsPerPage) {
   constexpr uint64_t kFaults = 3200;
   constexpr uint64_t kGathers = 6;
@@ -228,9 +226,9 @@ TEST_P(PageCounterKernelTest, RootNeverTouchesACounter) {
 
 // The controller is disabled at boot, or enabled; 140 faults are ten LRU batches; 510 pages are one
 // gather batch.
-// Expect five gates per page on the way in: inline in handle_mm_fault(), try_charge, commit_charge, and
-// from the LRU batch page_lruvec and update_lru_size. Expect two per page on the way out (the last two
-// again) and one per batch (uncharge_list). Enabled, the same gates are asked.
+// Expect five gates per page on the way in: inline in handle_mm_fault(), try_charge, commit_charge,
+// and from the LRU batch page_lruvec and update_lru_size. Expect two per page on the way out (the
+// last two again) and one per batch (uncharge_list). Enabled, the same gates are asked.
 TEST_P(PageCounterKernelTest, FiveGatesPerPageInTwoPerPageOut) {
   for (const bool enabled : {false, true}) {
     auto session = OpenWarm(kernel(), {.enabled = enabled});
@@ -247,16 +245,16 @@ TEST_P(PageCounterKernelTest, FiveGatesPerPageInTwoPerPageOut) {
 }
 
 // The controller is disabled at boot; 1400 pages are faulted in and unmapped.
-// Expect the four functions of the published profile and no others once or more per page: those that
-// are out of line, called per page and ask the gate themselves. The lruvec look-up and the LRU size
-// run twice per page. mem_cgroup_uncharge_list() is left too, but once per gather batch.
+// Expect the four functions of the published profile and no others once or more per page: those
+// that are out of line, called per page and ask the gate themselves. The lruvec look-up and the LRU
+// size run twice per page. mem_cgroup_uncharge_list() is left too, but once per gather batch.
 TEST_P(PageCounterKernelTest, FourFunctionsRemainWhenDisabled) {
   constexpr uint64_t kPages = 1400;
   auto session = OpenTracing(kernel(), {.enabled = false});
   const TraceCounts counts = CountsOf(*session, {Fault(0, kPages), Unmap(0, kPages)});
   const std::map<Fn, uint64_t> expected = {
-      {Fn::kPageLruvec, 2 * kPages},        {Fn::kUpdateLruSize, 2 * kPages},
-      {Fn::kMemCgroupTryCharge, kPages},    {Fn::kMemCgroupCommitCharge, kPages},
+      {Fn::kPageLruvec, 2 * kPages},     {Fn::kUpdateLruSize, 2 * kPages},
+      {Fn::kMemCgroupTryCharge, kPages}, {Fn::kMemCgroupCommitCharge, kPages},
       {Fn::kMemCgroupUnchargeList, 3},  // 510 + 510 + 380 pages
   };
   for (const FnInfo& fn : kFunctions) {
@@ -267,8 +265,8 @@ TEST_P(PageCounterKernelTest, FourFunctionsRemainWhenDisabled) {
 }
 
 // The controller is disabled at boot.
-// Expect two distinct lines: the flag's, and the zone's with the back pointer that page_lruvec checks
-// after its gate.
+// Expect two distinct lines: the flag's, and the zone's with the back pointer that page_lruvec
+// checks after its gate.
 TEST_P(PageCounterKernelTest, DisabledTouchesTheFlagAndTheZone) {
   auto session = OpenWarm(kernel(), {.enabled = false});
   const TraceCounts counts = CountsOf(*session, {Fault(kWarm, 13)});  // the last one moves a batch
@@ -277,9 +275,9 @@ TEST_P(PageCounterKernelTest, DisabledTouchesTheFlagAndTheZone) {
 }
 
 // One fault of a child and of a task in root, stock hit; then the fault that moves the LRU batch.
-// Expect about 17 distinct lines for a child and about 14 for root: with the page's own line 13 and 10
-// for the charge (11 where the longer statistics of 4.2 straddle one more), and 4 for the LRU batch
-// (nodeinfo, list heads, zone with reclaim statistics, list sizes).
+// Expect about 17 distinct lines for a child and about 14 for root: with the page's own line 13 and
+// 10 for the charge (11 where the longer statistics of 4.2 straddle one more), and 4 for the LRU
+// batch (nodeinfo, list heads, zone with reclaim statistics, list sizes).
 TEST_P(PageCounterKernelTest, DistinctLinesOfOneFault) {
   const bool longer_statistics = absl::string_view(GetParam()) >= "v4.2";
   for (const auto& [depth, lines] :
@@ -307,8 +305,8 @@ TEST_P(PageCounterKernelTest, CompiledOutLeavesNothing) {
 }
 
 // The memory controller is off, but not compiled out.
-// Expect mem_cgroup_oom_enable() and _disable() all the same: two stores to the task per fault that no
-// gate guards.
+// Expect mem_cgroup_oom_enable() and _disable() all the same: two stores to the task per fault that
+// no gate guards.
 TEST_P(PageCounterKernelTest, OomEnableHasNoGate) {
   auto session = OpenWarm(kernel(), {.enabled = false});
   int stores = 0;
@@ -335,8 +333,8 @@ TEST(ChargeOrderTest, ChargefirstChargesBeforeSetPageUptodate) {
 }
 
 // One fault. From 4.3 on struct mem_cgroup is in the header, so the event is counted inline.
-// Expect a call of __mem_cgroup_count_vm_event up to 4.2; in 4.4 no such call, but the same per-CPU add
-// made by handle_mm_fault() itself.
+// Expect a call of __mem_cgroup_count_vm_event up to 4.2; in 4.4 no such call, but the same per-CPU
+// add made by handle_mm_fault() itself.
 TEST(EventPlacementTest, EventIsACallUpTo42AndInlineIn44) {
   for (const auto& [name, is_inline] : std::map<std::string, bool>{
            {"v4.0", false}, {"v4.0-chargefirst", false}, {"v4.2", false}, {"v4.4", true}}) {

@@ -30,7 +30,8 @@ class ListCostTest : public support::TracedTest {
   Head* nodes_;
 };
 
-// Expect one load (who is first now) and four stores (two links of the node, two of its neighbours).
+// Expect one load (who is first now) and four stores (two links of the node, two of its
+// neighbours).
 TEST_F(ListCostTest, AddIsOneLoadAndFourStores) {
   for (int i = 1; i <= 3; ++i) {
     const Counts counts = Count([&] { list_add(node(i), head()); });
@@ -110,9 +111,9 @@ struct MachineNames {
 using Machines = ::testing::Types<Native<BuildConfig{}>, Tracing>;
 TYPED_TEST_SUITE(TreeTest, Machines, MachineNames);
 
-// 4000 seeded steps; each inserts a random node under a random key, equal ones included, or takes one
-// out that is in the tree.
-// Expect the keys in order to be those of a std::multiset after every step.
+// 4000 seeded steps; each inserts a random node under a random key, equal ones included, or takes
+// one out that is in the tree. Expect the keys in order to be those of a std::multiset after every
+// step.
 TYPED_TEST(TreeTest, InsertAndEraseEqualAMultiset) {
   using Tree = KeyedTree<TypeParam>;
   Tree tree;
@@ -153,8 +154,9 @@ TYPED_TEST(TreeTest, EqualKeysKeepTheOrderOfInsertion) {
 class TreeCostTest : public support::TracedTest {};
 
 // One node enters an empty tree and leaves it again, as the first memcg over its soft limit does.
-// Expect these very counts: the functions are on the path, so their accesses are part of the model. (The
-// root is a full node that knows leftmost and rightmost; that is more than the kernel's rb_root.)
+// Expect these very counts: the functions are on the path, so their accesses are part of the model.
+// (The root is a full node that knows leftmost and rightmost; that is more than the kernel's
+// rb_root.)
 TEST_F(TreeCostTest, OneNodeInAndOut) {
   using Tree = KeyedTree<Tracing>;
   auto* tree = new (arena_.base() + arena_.Reserve(sizeof(Tree), 64)) Tree;

@@ -24,9 +24,9 @@ class LruPathTest : public ::testing::TestWithParam<const Kernel*> {
     return counts.operations[static_cast<size_t>(Part::kLruBatch)];
   }
 };
-INSTANTIATE_TEST_SUITE_P(
-    Kernels, LruPathTest, ::testing::ValuesIn(AllKernels().begin(), AllKernels().end()),
-    [](const auto& param) { return support::TestName(param.param->name); });
+INSTANTIATE_TEST_SUITE_P(Kernels, LruPathTest,
+                         ::testing::ValuesIn(AllKernels().begin(), AllKernels().end()),
+                         [](const auto& param) { return support::TestName(param.param->name); });
 
 // Fourteen pages fit into the batch.
 // Expect the fifteenth to move them, and then every fourteenth.
@@ -41,8 +41,8 @@ TEST_P(LruPathTest, BatchMovesWhenFullBeforeTheAdd) {
 }
 
 // One batch of pages of one zone.
-// Expect one section with interrupts off, one acquisition of the LRU lock, and the look-up and the size
-// once per page.
+// Expect one section with interrupts off, one acquisition of the LRU lock, and the look-up and the
+// size once per page.
 TEST_P(LruPathTest, OneBatchTakesTheLockOnce) {
   auto session = Open();
   Execute(*session, {Fault(0, 14)});
@@ -74,8 +74,8 @@ TEST_P(LruPathTest, ReleaseDropsTheLockEvery32Pages) {
 }
 
 // Two zones; the upper one runs out of fresh pages, so pages of both are mapped.
-// Expect each page on its own zone's list: nothing is left when all are unmapped, and the lists held
-// every page before.
+// Expect each page on its own zone's list: nothing is left when all are unmapped, and the lists
+// held every page before.
 TEST_P(LruPathTest, PagesOfTwoZonesKeepTheirLists) {
   SessionConfig config = support::ConfigOf(*GetParam(), support::ChainPlan(1));
   config.plan.zones = 2;

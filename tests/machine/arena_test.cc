@@ -27,7 +27,8 @@ struct Sample {
 static_assert(sizeof(Sample) == 32);
 
 // Three objects behind a single one.
-// Expect an offset to be named after object, index, field and element, wherever it points into them.
+// Expect an offset to be named after object, index, field and element, wherever it points into
+// them.
 TEST(ArenaTest, DescribesObjectFieldAndElement) {
   Arena arena(4096);
   auto* one = arena.New<Sample>("one");
@@ -50,7 +51,8 @@ TEST(ArenaTest, DescribesWhatHasNoName) {
 }
 
 // Two arenas are filled alike.
-// Expect the same offsets, whatever the host's addresses, and zeroed objects that are aligned as asked.
+// Expect the same offsets, whatever the host's addresses, and zeroed objects that are aligned as
+// asked.
 TEST(ArenaTest, PlacesInOrderAtTheSameOffsets) {
   Arena a(4096);
   Arena b(4096);
@@ -96,9 +98,10 @@ TEST(WorldNamesTest, ObjectsOfAWorldHaveTheirNames) {
   for (const absl::string_view name :
        {"globals.memory_cgrp_subsys.disabled\n", "globals.root_mem_cgroup\n",
         "cpu0.memcg_stock.cached\n", "cpu1.memcg_stock.nr_pages\n", "cpu1.lru_add_pvec.pages[13]\n",
-        "cpu0.level1.stat.nr_page_events\n", "cpu1.root.refcnt.count\n", "memcg root.memory.count\n",
-        "memcg level1.memsw.count\n", "memcg level1.css.ref_ptr\n", "level1.css_set.subsys_memory\n",
-        "task 0.cgroups\n", "mm 0.owner\n", "page[17].mem_cgroup\n", "zone[2].lru_lock\n"}) {
+        "cpu0.level1.stat.nr_page_events\n", "cpu1.root.refcnt.count\n",
+        "memcg root.memory.count\n", "memcg level1.memsw.count\n", "memcg level1.css.ref_ptr\n",
+        "level1.css_set.subsys_memory\n", "task 0.cgroups\n", "mm 0.owner\n",
+        "page[17].mem_cgroup\n", "zone[2].lru_lock\n"}) {
     EXPECT_TRUE(absl::StrContains(names, name)) << name;
   }
 }

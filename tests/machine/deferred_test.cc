@@ -80,7 +80,8 @@ class NativeDeferredTest : public ::testing::Test {
 
   NativeDeferredTest() {
     for (CpuId cpu = 0; cpu < 2; ++cpu) {
-      auto& head = *reinterpret_cast<native::CpuHead*>(areas_ + static_cast<uint64_t>(cpu) * kStride);
+      auto& head =
+          *reinterpret_cast<native::CpuHead*>(areas_ + static_cast<uint64_t>(cpu) * kStride);
       head.cpu = cpu;
       head.mailboxes = &boxes_;
       head.area_of_cpu0 = areas_;
@@ -176,8 +177,9 @@ class DrainTest : public ::testing::Test {
   static std::vector<Operations> RunIntoTheLimit() { return {{Fault(0, 10, 0)}, {}}; }
 };
 
-// Expect the drain of CPU 1's stock to run on CPU 1 and outside any operation: no function of a fault
-// is on the stack. Expect nobody else to write CPU 1's data, except for the flag that others set.
+// Expect the drain of CPU 1's stock to run on CPU 1 and outside any operation: no function of a
+// fault is on the stack. Expect nobody else to write CPU 1's data, except for the flag that others
+// set.
 TEST_F(DrainTest, TracingDrainsARemoteStockOnItsCpuBetweenOperations) {
   auto session = Open(MachineKind::kTracing);
   support::Execute(*session, FillStockOfB());
@@ -200,8 +202,8 @@ TEST_F(DrainTest, TracingDrainsARemoteStockOnItsCpuBetweenOperations) {
   EXPECT_EQ(session->ReadLedger().memcgs[2].held, 9);
 }
 
-// Expect FLUSHING_CACHED_CHARGE to go 0 -> 1 once, on the CPU that asks (which retries, but asks only
-// once), and 1 -> 0 on the CPU that drains.
+// Expect FLUSHING_CACHED_CHARGE to go 0 -> 1 once, on the CPU that asks (which retries, but asks
+// only once), and 1 -> 0 on the CPU that drains.
 TEST_F(DrainTest, FlushFlagIsSetByWhoAsksAndClearedByWhoDrains) {
   auto session = Open(MachineKind::kTracing);
   support::Execute(*session, FillStockOfB());
@@ -216,8 +218,8 @@ TEST_F(DrainTest, FlushFlagIsSetByWhoAsksAndClearedByWhoDrains) {
 }
 
 // The same on native: CPU 1 is idle by then, so CPU 0 acts for it.
-// Expect the stock to be gone without a call of Drain(), and ten pages mapped: the ninth fault is not
-// refused, because the drain is done when the charge is tried again.
+// Expect the stock to be gone without a call of Drain(), and ten pages mapped: the ninth fault is
+// not refused, because the drain is done when the charge is tried again.
 TEST_F(DrainTest, NativeDrainsTheStockOfAnIdleCpuAtOnce) {
   auto session = Open(MachineKind::kNative);
   support::Execute(*session, FillStockOfB());

@@ -20,23 +20,21 @@ static_assert(Machine<NativeMachine>);
 static_assert(Machine<Tracing>);
 static_assert(Machine<Simulated>);
 
-// A field adds no state, cannot be copied, and does not turn into its value by itself: a copy, `auto` or
-// a conversion would bypass the machine.
+// A field adds no state, cannot be copied, and does not turn into its value by itself: a copy,
+// `auto` or a conversion would bypass the machine.
 template <class Field, class T>
 constexpr bool kHasFieldShape =
     sizeof(Field) == sizeof(T) && alignof(Field) == alignof(T) &&
-    std::is_trivially_default_constructible_v<Field> && std::is_trivially_destructible_v<Field> &&
+    std::is_trivially_default_constructible_v<Field>&& std::is_trivially_destructible_v<Field> &&
     !std::is_copy_constructible_v<Field> && !std::is_copy_assignable_v<Field> &&
     !std::is_convertible_v<Field, T> && !std::is_assignable_v<Field&, T>;
 template <class M, class T>
-constexpr bool kHasFieldShapes = kHasFieldShape<typename M::template Cell<T>, T> &&
-                                 kHasFieldShape<typename M::template Racy<T>, T> &&
-                                 kHasFieldShape<typename M::template Atomic<T>, T> &&
-                                 kHasFieldShape<typename M::template PerCpu<T>, T>;
+constexpr bool kHasFieldShapes = kHasFieldShape<typename M::template Cell<T>, T>&& kHasFieldShape<
+    typename M::template Racy<T>, T>&& kHasFieldShape<typename M::template Atomic<T>, T>&&
+    kHasFieldShape<typename M::template PerCpu<T>, T>;
 template <class M>
-constexpr bool kHasAllFieldShapes = kHasFieldShapes<M, int32_t> && kHasFieldShapes<M, uint32_t> &&
-                                    kHasFieldShapes<M, int64_t> && kHasFieldShapes<M, uint64_t> &&
-                                    kHasFieldShapes<M, void*>;
+constexpr bool kHasAllFieldShapes = kHasFieldShapes<M, int32_t>&& kHasFieldShapes<M, uint32_t>&&
+    kHasFieldShapes<M, int64_t>&& kHasFieldShapes<M, uint64_t>&& kHasFieldShapes<M, void*>;
 static_assert(kHasAllFieldShapes<NativeMachine>);
 static_assert(kHasAllFieldShapes<Tracing>);
 static_assert(kHasAllFieldShapes<Simulated>);

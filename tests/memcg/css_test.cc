@@ -58,13 +58,13 @@ TEST_F(CssTest, RootIsNotCounted) {
 }
 
 class CssSessionTest : public ::testing::TestWithParam<const Kernel*> {};
-INSTANTIATE_TEST_SUITE_P(
-    Kernels, CssSessionTest, ::testing::ValuesIn(AllKernels().begin(), AllKernels().end()),
-    [](const auto& param) { return support::TestName(param.param->name); });
+INSTANTIATE_TEST_SUITE_P(Kernels, CssSessionTest,
+                         ::testing::ValuesIn(AllKernels().begin(), AllKernels().end()),
+                         [](const auto& param) { return support::TestName(param.param->name); });
 
 // 40 pages are faulted in by a child two levels down.
-// Expect one reference per charged page, those in stock included, on the memcg that was charged alone:
-// two batches of 32. After drain and unmap none is left.
+// Expect one reference per charged page, those in stock included, on the memcg that was charged
+// alone: two batches of 32. After drain and unmap none is left.
 TEST_P(CssSessionTest, EveryChargedPageHoldsAReferenceOfItsMemcg) {
   auto session = support::Open(*GetParam(), MachineKind::kTracing,
                                support::ConfigOf(*GetParam(), support::ChainPlan(2)));
@@ -79,8 +79,8 @@ TEST_P(CssSessionTest, EveryChargedPageHoldsAReferenceOfItsMemcg) {
 }
 
 // A fault of a child.
-// Expect the way to its memcg to be a chain of dependent loads over five objects, in this order, and
-// walked twice: for the event and for the charge.
+// Expect the way to its memcg to be a chain of dependent loads over five objects, in this order,
+// and walked twice: for the event and for the charge.
 TEST_P(CssSessionTest, TaskLeadsToTheMemcgOverFiveLines) {
   auto session = support::Open(*GetParam(), MachineKind::kTracing,
                                support::ConfigOf(*GetParam(), support::ChainPlan(1)));

@@ -1,5 +1,5 @@
-// Which fields share a line is part of the model: the offsets that the reference names, read off the
-// annotated 4.0 disassembly and the order of fields.
+// Which fields share a line is part of the model: the offsets that the reference names, read off
+// the annotated 4.0 disassembly and the order of fields.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -63,8 +63,8 @@ TEST(LayoutTest, OffsetsOfTheChaseAreThoseOfThe40Disassembly) {
                          {"struct mem_cgroup_per_zone", "lru_size", 120}});
 }
 
-// Expect the counters where the order of fields puts them: memory.count and limit in line 2; parent,
-// watermark and failcnt in line 3 together with memsw.count.
+// Expect the counters where the order of fields puts them: memory.count and limit in line 2;
+// parent, watermark and failcnt in line 3 together with memsw.count.
 TEST(LayoutTest, CountersOfAMemcgShareLinesAsIn40) {
   ExpectOffsets("v4.0", {{"struct mem_cgroup", "memory.count", 176},
                          {"struct mem_cgroup", "memory.limit", 184},
@@ -97,7 +97,8 @@ TEST(LayoutTest, MemcgPointerIsTheLastWordOfAPage) {
 }
 
 // The per-CPU statistics: six counts, eight events, the event number, three targets.
-// Expect 144 bytes in 4.0; from 4.2 on DIRTY is the seventh count, and all else sits 8 bytes further on.
+// Expect 144 bytes in 4.0; from 4.2 on DIRTY is the seventh count, and all else sits 8 bytes
+// further on.
 TEST(LayoutTest, StatisticsMoveBy8BytesIn42) {
   ExpectOffsets("v4.0", {{"struct mem_cgroup_stat_cpu", "count", 0},
                          {"struct mem_cgroup_stat_cpu", "events", 48},
@@ -113,8 +114,8 @@ TEST(LayoutTest, StatisticsMoveBy8BytesIn42) {
 }
 
 // All structures of all kernels.
-// Expect every table to cover its structure: fields in order, no overlap, no hole but padding, so that
-// every access has a name.
+// Expect every table to cover its structure: fields in order, no overlap, no hole but padding, so
+// that every access has a name.
 TEST(LayoutTest, EveryTableCoversItsStructure) {
   for (const Kernel* kernel : AllKernels()) {
     for (const StructInfo& info : kernel->layout()) {
@@ -136,9 +137,11 @@ TEST(LayoutTest, EveryTableCoversItsStructure) {
 template <class M>
 constexpr std::array<size_t, 9> SizesOn() {
   using T = DataBundle<V4_0, M>;
-  return {sizeof(typename T::Memcg), sizeof(typename T::Memcg::StatCpu), sizeof(typename T::Page),
-          sizeof(typename T::Stock), sizeof(MemCgroupPerNode<M>),        sizeof(Zone<M>),
-          sizeof(TaskStruct<M>),     sizeof(MmStruct<M>),                sizeof(Globals<T>)};
+  return {sizeof(typename T::Memcg),   sizeof(typename T::Memcg::StatCpu),
+          sizeof(typename T::Page),    sizeof(typename T::Stock),
+          sizeof(MemCgroupPerNode<M>), sizeof(Zone<M>),
+          sizeof(TaskStruct<M>),       sizeof(MmStruct<M>),
+          sizeof(Globals<T>)};
 }
 // A structure has the same size on every machine: fields carry no state of the machine's.
 static_assert(SizesOn<Tracing>() == SizesOn<Native<V4_0::kConfig>>());

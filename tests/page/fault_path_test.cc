@@ -1,4 +1,5 @@
-// The fault around the charge, seen through a session: what is left when a fault does not map a page.
+// The fault around the charge, seen through a session: what is left when a fault does not map a
+// page.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -27,9 +28,9 @@ INSTANTIATE_TEST_SUITE_P(
     ::testing::Combine(::testing::ValuesIn(AllKernels().begin(), AllKernels().end()),
                        ::testing::Values(MachineKind::kNative, MachineKind::kTracing)),
     [](const auto& param) {
-      return absl::StrCat(support::TestName(std::get<0>(param.param)->name),
-                          std::get<1>(param.param) == MachineKind::kNative ? "_native"
-                                                                           : "_tracing");
+      return absl::StrCat(
+          support::TestName(std::get<0>(param.param)->name),
+          std::get<1>(param.param) == MachineKind::kNative ? "_native" : "_tracing");
     });
 
 // Ten pages are mapped when the same addresses fault again.

@@ -139,7 +139,8 @@ TEST_F(OneSlotStockCostTest, HitIsTwoLoadsAndOneSubtraction) {
 }
 
 // FLUSHING_CACHED_CHARGE belongs to the drain of all stocks.
-// Expect it where other CPUs can set it by a LOCK instruction, and the stock itself never to touch it.
+// Expect it where other CPUs can set it by a LOCK instruction, and the stock itself never to touch
+// it.
 TEST_F(OneSlotStockCostTest, FlushFlagIsLeftToTheDrain) {
   using Stock = OneSlotStock<Tracing, Memcg>;
   Stock& stock = InCpuArea<Stock>(256);

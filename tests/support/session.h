@@ -39,7 +39,10 @@ inline Operation Fault(uint64_t vpn, int64_t pages, int mm = 0) {
   return {.kind = OpKind::kFault, .mm = mm, .vpn = vpn, .pages = Pages(pages)};
 }
 inline Operation Unmap(uint64_t vpn, int64_t pages, int mm = 0) {
-  return {.kind = OpKind::kUnmap, .phase = Phase::kUncharge, .mm = mm, .vpn = vpn,
+  return {.kind = OpKind::kUnmap,
+          .phase = Phase::kUncharge,
+          .mm = mm,
+          .vpn = vpn,
           .pages = Pages(pages)};
 }
 
@@ -104,8 +107,7 @@ inline TraceCounts CountsOf(Session& session, const Operations& operations) {
 }
 
 // Every step of `operations`, recorded.
-inline std::vector<TraceEvent> EventsOf(Session& session,
-                                        const std::vector<Operations>& per_cpu) {
+inline std::vector<TraceEvent> EventsOf(Session& session, const std::vector<Operations>& per_cpu) {
   std::vector<TraceEvent> events;
   session.trace()->Record(&events);
   Execute(session, per_cpu);

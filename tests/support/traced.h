@@ -1,5 +1,5 @@
-// Unit tests on the tracing machine: a small arena with one modelled CPU, and the counts of a block of
-// code.
+// Unit tests on the tracing machine: a small arena with one modelled CPU, and the counts of a block
+// of code.
 #ifndef MEMSIM_TESTS_SUPPORT_TRACED_H_
 #define MEMSIM_TESTS_SUPPORT_TRACED_H_
 

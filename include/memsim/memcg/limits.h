@@ -58,9 +58,7 @@ class LimitPath {
     if (k.globals.percpu_charge_mutex.test_and_set(1)) return;  // somebody else is at it
     for (CpuId cpu = 0; cpu < k.cpu_count; ++cpu) {
       Stock& stock = k.StockOf(cpu);
-      Memcg* memcg = stock.cached.load();
-      if (memcg == nullptr || stock.nr_pages.load() == 0) continue;
-      if (!memcg->IsDescendantOf(root)) continue;
+      if (!stock.AnySlot([root](Memcg* memcg, Pages) { return memcg->IsDescendantOf(root); })) continue;
       if (stock.flags.test_and_set(Stock::kFlushingCachedCharge)) continue;
       if (cpu == M::cpu()) {
         drain_local_stock();

@@ -45,8 +45,10 @@ class SessionBase : public Session {
     ImageData<T>& image = world_->image();
     for (size_t i = 0; i < config_.plan.memcgs.size(); ++i) ledger.memcgs.push_back(ReadRow(i));
     for (CpuId cpu = 0; cpu < config_.plan.cpus; ++cpu) {
-      auto& stock = image.StockOf(cpu);
-      AddToRow(ledger, stock.cached.load(), &LedgerRow::stock, stock.nr_pages.load());
+      image.StockOf(cpu).AnySlot([&](Memcg* memcg, Pages held) {
+        AddToRow(ledger, memcg, &LedgerRow::stock, held.n);
+        return false;
+      });
       ledger.free_pages += static_cast<int64_t>(image.AreaOf(cpu).pageset.count.load());
     }
     for (int z = 0; z < image.zone_count; ++z) {

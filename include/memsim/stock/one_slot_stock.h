@@ -27,6 +27,8 @@ namespace memsim {
 //   - consume_stock() takes all `n` pages or none; it touches no page counter.
 //   - refill_stock() takes over pages the caller has already charged; the stock now owes them back.
 //   - after drain_stock() the counters hold exactly what callers hold.
+//   - AnySlot() tells a draining CPU, without a lock, whose pages the stock holds; `flags` is its note
+//     that a drain is on its way.
 // `Give` returns a drained memcg's pages to its counters and drops their references.
 template <class M, class Memcg>
 struct OneSlotStock {
@@ -58,6 +60,15 @@ struct OneSlotStock {
     if (nr_pages.load() < static_cast<uint32_t>(n.n)) return false;
     nr_pages.add(static_cast<uint32_t>(-n.n));
     return true;
+  }
+
+  // Calls visit(memcg, pages) for each slot that holds pages, until it says true.
+  template <class Visit>
+  bool AnySlot(Visit visit) const {
+    Memcg* memcg = cached.load();
+    if (memcg == nullptr) return false;
+    const Pages held(nr_pages.load());
+    return held.n != 0 && visit(memcg, held);
   }
 
   template <class Give>
