@@ -183,7 +183,7 @@ std::string CallTable(const Explanation& e) {
   Table table("lrrrrrrrr");
   table.Row({"call (self counts)", "load", "store", "cpu++", "LOCK", "lock", "gate", "irq", "lines"});
   table.Rule();
-  constexpr size_t kMostRows = 22;
+  constexpr size_t kMostRows = 20;
   size_t rows = 0;
   std::vector<Call> calls = Merged(Calls(e));
   for (const Call& call : calls) {

@@ -144,12 +144,11 @@ TEST_F(TracingDeferredTest, AfterCountsOperations) {
   EXPECT_EQ(runs, 1);
 }
 
-// Two CPUs, one child each below a parent that may have 40 pages.
+// Two CPUs, one child each below a parent that may have 32 pages.
 //
-//   parent   max 40
-//    |- a    CPU 0 wants more than is left; its pages are still in its LRU batch, so that reclaim
-//    |       finds nothing
-//    '- b    CPU 1 has mapped one page, and 31 are in its stock
+//   parent   max 32
+//    |- a    CPU 0 wants ten pages; it has none, so that reclaim finds nothing of a's
+//    '- b    CPU 1 has mapped one page, which is still in its LRU batch, and 31 are in its stock
 class DrainTest : public ::testing::Test {
  protected:
   static WorldPlan Plan() {
@@ -159,7 +158,7 @@ class DrainTest : public ::testing::Test {
     plan.memcgs.resize(4);
     plan.memcgs[0].name = "root";
     plan.memcgs[1].name = "parent";
-    plan.memcgs[1].max = 40;
+    plan.memcgs[1].max = 32;
     plan.memcgs[2].name = "a";
     plan.memcgs[3].name = "b";
     for (const int child : {2, 3}) {
@@ -173,7 +172,8 @@ class DrainTest : public ::testing::Test {
     return support::Open(kernel, machine, support::ConfigOf(kernel, Plan()));
   }
   static std::vector<Operations> FillStockOfB() { return {{}, {Fault(0, 1, 1)}}; }
-  // 8 pages fit; the ninth fault asks for the drain and fails; the tenth finds the drained pages.
+  // The first fault asks for the drain; where the drain comes later, it fails. The others find the
+  // drained pages.
   static std::vector<Operations> RunIntoTheLimit() { return {{Fault(0, 10, 0)}, {}}; }
 };
 
@@ -218,7 +218,7 @@ TEST_F(DrainTest, FlushFlagIsSetByWhoAsksAndClearedByWhoDrains) {
 }
 
 // The same on native: CPU 1 is idle by then, so CPU 0 acts for it.
-// Expect the stock to be gone without a call of Drain(), and ten pages mapped: the ninth fault is
+// Expect the stock to be gone without a call of Drain(), and ten pages mapped: the first fault is
 // not refused, because the drain is done when the charge is tried again.
 TEST_F(DrainTest, NativeDrainsTheStockOfAnIdleCpuAtOnce) {
   auto session = Open(MachineKind::kNative);
@@ -239,7 +239,7 @@ TEST_F(DrainTest, SimulatedLosesNoPage) {
   EXPECT_EQ(result.sim->deadlock, "");
   session->Drain();
   const Ledger ledger = session->ReadLedger();
-  EXPECT_LE(ledger.memcgs[1].memory, 40);
+  EXPECT_LE(ledger.memcgs[1].memory, 32);
   EXPECT_EQ(ledger.memcgs[1].memory, ledger.memcgs[2].held + ledger.memcgs[3].held);
   EXPECT_GT(ledger.memcgs[1].memory, 0);
 }

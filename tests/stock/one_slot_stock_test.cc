@@ -111,6 +111,24 @@ TYPED_TEST(OneSlotStockTest, DrainGivesEverythingBackAndFreesTheSlot) {
   EXPECT_EQ(this->stock_.cached.load(), nullptr);
 }
 
+// A draining CPU asks whose pages the stock holds: never used, empty, and with pages.
+// Expect one visit with memcg and pages when there are any, none otherwise, and the visitor's
+// answer.
+TYPED_TEST(OneSlotStockTest, AnySlotTellsWhosePagesItHolds) {
+  Given seen;
+  const auto visit = [&seen](Memcg* memcg, Pages n) {
+    seen.emplace_back(memcg, n.n);
+    return true;
+  };
+  EXPECT_FALSE(this->stock_.AnySlot(visit));
+  this->Refill(&this->a_, 3);
+  EXPECT_TRUE(this->stock_.AnySlot(visit));
+  EXPECT_FALSE(this->stock_.AnySlot([](Memcg*, Pages) { return false; }));
+  EXPECT_TRUE(this->Consume(&this->a_, 3));
+  EXPECT_FALSE(this->stock_.AnySlot(visit));
+  EXPECT_EQ(seen, (Given{{&this->a_, 3}}));
+}
+
 class OneSlotStockCostTest : public support::TracedTest {};
 
 // A hit, and the two misses: another memcg's stock, an empty one.

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "memsim/internal/check.h"
 #include "memsim/memcg/world.h"
 #include "memsim/session.h"
 
@@ -21,10 +22,12 @@ class Driver {
 
   explicit Driver(World& world) : world_(world), image_(static_cast<Image<T>&>(world.image())) {}
 
-  // Context switch of the current CPU to its thread of `mm`.
-  void SwitchTo(int mm) {
+  // Context switch of the current CPU to its thread of the operation's mm.
+  void SwitchTo(const Operation& op) {
+    MEMSIM_CHECK(First(op) + static_cast<uint64_t>(PagesOf(op)) <= static_cast<uint64_t>(SizeOf(op)),
+                 "an operation stays inside its address space");
     CpuStats<M>& stats = image_.Stats();
-    TaskStruct<M>* task = world_.task(mm, M::cpu());
+    TaskStruct<M>* task = world_.task(op.mm, M::cpu());
     stats.current_task.store(task);
   }
 
@@ -53,7 +56,7 @@ class Driver {
         const int64_t all = PagesOf(op);
         const int64_t n = all - *done < kGatherBatch ? all - *done : kGatherBatch;
         phase.pages +=
-            image_.zap_pte_range(world_.mm(op.mm), op.vpn + static_cast<uint64_t>(*done), Pages(n)).n;
+            image_.zap_pte_range(world_.mm(op.mm), First(op) + static_cast<uint64_t>(*done), Pages(n)).n;
         *done += n;
         return *done >= all;
       }
@@ -67,9 +70,13 @@ class Driver {
 
  private:
   int64_t PagesOf(const Operation& op) const {
-    return op.kind == OpKind::kExit ? world_.plan().mms[static_cast<size_t>(op.mm)].size.n
-                                    : op.pages.n;
+    return op.kind == OpKind::kExit ? SizeOf(op) : op.pages.n;
   }
+  int64_t SizeOf(const Operation& op) const {
+    return world_.plan().mms[static_cast<size_t>(op.mm)].size.n;
+  }
+  // kExit says nothing of a range: it is everything.
+  static uint64_t First(const Operation& op) { return op.kind == OpKind::kExit ? 0 : op.vpn; }
 
   World& world_;
   Image<T>& image_;

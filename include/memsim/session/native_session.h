@@ -54,7 +54,7 @@ class NativeSession final : public BundleSession<T> {
         since = SwitchPhase(phase, op.phase, since, result);
         phase = op.phase;
       }
-      driver.SwitchTo(op.mm);
+      driver.SwitchTo(op);
       for (int64_t done = 0;;) {
         if (mailboxes.HasWork(cpu)) mailboxes.RunDue(cpu, native::NowNs());
         if (this->Stopped()) break;

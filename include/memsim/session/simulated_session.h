@@ -47,7 +47,7 @@ class SimulatedSession final : public BundleSession<T> {
         bool complete = false;
         for (int64_t done = 0; !complete && !this->Stopped();) {
           context.Poll();
-          driver.SwitchTo(op.mm);
+          driver.SwitchTo(op);
           complete = driver.Step(op, &done, result.cpus[static_cast<size_t>(cpu)]);
         }
         if (this->Stopped()) break;

@@ -54,7 +54,7 @@ class TracingSession final : public BundleSession<T> {
 
   bool TakeTurn(Driver<T>& driver, CpuId cpu, Turn& turn, CpuResult& result) {
     const native::Binding binding(this->world_->area(cpu));
-    driver.SwitchTo(turn.op.mm);
+    driver.SwitchTo(turn.op);
     tracing::context = &context_;
     context_.BeginOperation(driver.PartOf(turn.op));
     const bool complete = driver.Step(turn.op, &turn.done, result);

@@ -1,0 +1,331 @@
+// Runs the program and looks at what a user sees: exit status, one line on standard error, tables that fit.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gtest/gtest.h"
+
+namespace memsim {
+namespace {
+
+struct Outcome {
+  int status = -1;  // exit status, or -signal
+  std::string out, err;
+};
+
+std::string ReadAll(const std::string& path) {
+  std::ifstream in(path);
+  std::stringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+// A child process with its output in files.
+class Child {
+ public:
+  explicit Child(const std::string& arguments) {
+    const std::string base = absl::StrCat(testing::TempDir(), "memsim_cli_", getpid(), "_", ++count_);
+    out_ = base + ".out";
+    err_ = base + ".err";
+    pid_ = fork();
+    if (pid_ == 0) {
+      const std::string command =
+          absl::StrCat("exec ", MEMSIM_PROGRAM, " ", arguments, " 2>", err_);
+      // A redirection of standard output in `arguments` comes later and wins.
+      const int out = open(out_.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
+      dup2(out, STDOUT_FILENO);
+      close(out);
+      execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+      _exit(127);
+    }
+  }
+  void Signal(int signal) { kill(pid_, signal); }
+  Outcome Wait() {
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    Outcome outcome;
+    outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+    outcome.out = ReadAll(out_);
+    outcome.err = ReadAll(err_);
+    std::filesystem::remove(out_);
+    std::filesystem::remove(err_);
+    return outcome;
+  }
+
+ private:
+  static inline int count_ = 0;
+  std::string out_, err_;
+  pid_t pid_;
+};
+
+Outcome Memsim(const std::string& arguments) { return Child(arguments).Wait(); }
+
+size_t Columns(absl::string_view line) {
+  return static_cast<size_t>(
+      std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; }));
+}
+
+void ExpectFits(const std::string& text) {
+  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+    EXPECT_LE(Columns(line), 100u) << line;
+  }
+}
+
+// One line on standard error that contains `valid`, nothing on standard output, exit status 2.
+void ExpectRefused(const std::string& arguments, const std::string& valid) {
+  const Outcome outcome = Memsim(arguments);
+  EXPECT_EQ(outcome.status, 2) << arguments << "\n" << outcome.err;
+  EXPECT_EQ(outcome.out, "") << arguments;
+  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  EXPECT_TRUE(absl::StrContains(outcome.err, valid)) << arguments << "\n" << outcome.err;
+}
+
+// Names that do not exist. Expect the names that do.
+TEST(WrongInputTest, UnknownNamesAreAnsweredWithTheNamesThatExist) {
+  ExpectRefused("run --kernel v9.9", "valid: v4.0, v4.0-chargefirst, v4.2, v4.4");
+  ExpectRefused("run --gate magnetic", "valid: constant, flag, atomic, indirect");
+  ExpectRefused("run --workload aim8", "valid: churn, page_fault1, pft");
+  ExpectRefused("run --rest some", "valid: none, clear, fault");
+  ExpectRefused("run --irq cli", "valid: flag, popf, none");
+  ExpectRefused("run --format xml", "valid: text, json, csv");
+  ExpectRefused("explain --event fork", "valid: fault, uncharge, miss, limit");
+  ExpectRefused("layout --struct dentry", "valid: struct mem_cgroup");
+  ExpectRefused("layout --kernel v9.9", "valid: v4.0");
+  ExpectRefused("run --order sideways", "valid: charge-first, uptodate-first");
+  ExpectRefused("run --layout packed", "valid: kernel");
+  ExpectRefused("fly", "memsim --help");
+  ExpectRefused("", "memsim --help");
+}
+
+// Numbers out of range, or no numbers. Expect the range.
+TEST(WrongInputTest, NumbersOutOfRangeAreAnsweredWithTheRange) {
+  ExpectRefused("run --memcg depth:-1", "depth:N with N from 1 to 64");
+  ExpectRefused("run --memcg depth:1000000000", "depth:N with N from 1 to 64");
+  ExpectRefused("run --memcg depth:x", "depth:N with N from 1 to 64");
+  ExpectRefused("run --batch 0", "valid: 1 to 65536");
+  ExpectRefused("run --faults 1000000000000000000", "valid: 1 to 4294967296");
+  ExpectRefused("run --faults 0", "valid: 1 to 4294967296");
+  ExpectRefused("run --faults 99999999999999999999999", "--faults");
+  ExpectRefused("run --faults many", "--faults");
+  ExpectRefused("run --threads 0", "valid: 1 to 64");
+  ExpectRefused("run --threads 65", "valid: 1 to 64");
+  ExpectRefused("run --region -5", "valid: 1 to 16777216");
+  ExpectRefused("run --threads 64 --region 16777216 --faults 4294967296", "33554432");
+  ExpectRefused("run --seed -1", "valid: 0 to");
+  ExpectRefused("run --repetitions 0", "valid: 1 to 10000");
+  ExpectRefused("run --samples 0", "valid: 1 to 10000000");
+}
+
+// Ways to say "off" that contradict each other. Expect a line that says which.
+TEST(WrongInputTest, ContradictionsAreNamed) {
+  ExpectRefused("run --memcg root --cmdline cgroup_disable=memory", "--cmdline cgroup_disable=memory");
+  ExpectRefused("run --memcg depth:2 --config MEMCG=n", "--config MEMCG=n");
+  ExpectRefused("run --memcg root --config MEMCG_DEFAULT_ENABLED=n", "MEMCG_DEFAULT_ENABLED=n");
+  ExpectRefused("run --memcg disabled --cmdline cgroup_enable=memory", "contradicts");
+  ExpectRefused("run --cmdline quiet", "valid: cgroup_disable=memory");
+  ExpectRefused("run --config SMP=n", "valid: MEMCG");
+  ExpectRefused("run --config MEMCG=maybe", "=y or =n");
+  ExpectRefused("run --config PREEMPT_COUNT=y", "compiled in");
+  ExpectRefused("explain --event limit --memcg root", "valid: --memcg depth:1");
+  ExpectRefused("explain --event miss --batch 7", "valid: no --batch");
+}
+
+// A models directory that is missing, empty, or holds broken files. Expect file and field named.
+TEST(WrongInputTest, BrokenModelFilesAreNamed) {
+  const std::string dir = absl::StrCat(testing::TempDir(), "memsim_models_", getpid());
+  std::filesystem::create_directories(dir + "/workloads");
+  const std::string file = dir + "/workloads/pft.json";
+  const auto with = [&](const std::string& text) { std::ofstream(file) << text; };
+  setenv("MEMSIM_MODELS", "/nowhere", 1);
+  ExpectRefused("run --workload pft", "/nowhere/workloads");
+  ExpectRefused("run", "/nowhere/published");
+  ExpectRefused("list", "MEMSIM_MODELS");
+  setenv("MEMSIM_MODELS", dir.c_str(), 1);
+  ExpectRefused("list", "no model files");
+  with("{ \"name\": ");
+  ExpectRefused("run --workload pft", file + ": is not a JSON object");
+  with("[]");
+  ExpectRefused("run --workload pft", file + ": is not a JSON object");
+  with("{}");
+  ExpectRefused("run --workload pft", file + ": /name: is missing");
+  with(R"({"name": "pft", "summary": "", "source": "", "generator": "walk"})");
+  ExpectRefused("run --workload pft", "/generator: 'walk'; valid: sweep, churn");
+  with(R"({"name": "pft", "summary": "", "source": "", "generator": "sweep",
+           "parameters": {"faults": {"value": -3}}})");
+  ExpectRefused("run --workload pft", "/parameters/faults/value: -3; valid: a whole number from 1");
+  unsetenv("MEMSIM_MODELS");
+  ExpectRefused("run --workload /nowhere/w.json", "/nowhere/w.json: cannot be read");
+  ExpectRefused(absl::StrCat("run --workload ", dir, "/workloads/"), "cannot be read");
+  std::filesystem::remove_all(dir);
+}
+
+// Standard output is closed, full, or a pipe whose reader is gone. Expect one line and status 2, no hang.
+TEST(OutputTest, OutputThatCannotBeWrittenIsSaid) {
+  const Outcome closed = Memsim("list >&-");
+  EXPECT_EQ(closed.status, 2);
+  EXPECT_TRUE(absl::StrContains(closed.err, "standard output cannot be written")) << closed.err;
+  const Outcome full = Memsim("list >/dev/full");
+  EXPECT_EQ(full.status, 2);
+  EXPECT_TRUE(absl::StrContains(full.err, "No space left")) << full.err;
+  const Outcome gone = Memsim("layout | true");
+  EXPECT_EQ(gone.status, 0);  // of `true`; the program has not blocked
+}
+
+// --help on the program and each command. Expect status 0 and text on standard output.
+TEST(HelpTest, EveryCommandExplainsItself) {
+  for (const char* command : {"", "run ", "explain ", "layout ", "list "}) {
+    const Outcome outcome = Memsim(absl::StrCat(command, "--help"));
+    EXPECT_EQ(outcome.status, 0) << command;
+    EXPECT_EQ(outcome.err, "");
+    EXPECT_TRUE(absl::StrContains(outcome.out, "--help")) << outcome.out;
+  }
+}
+
+// The short commands in every format. Expect status 0, tables of at most 100 columns, JSON that parses.
+TEST(FormatTest, EveryFormatIsWhatItSays) {
+  const std::string run = "run --faults 2000 --repetitions 3 --samples 50";
+  for (const std::string& command :
+       {std::string("list"), std::string("layout"), std::string("layout --kernel v4.4"),
+        std::string("explain"), std::string("explain --event uncharge"),
+        std::string("explain --event miss --memcg depth:3"), std::string("explain --event limit"),
+        std::string("explain --event limit --brief"), std::string("explain --memcg disabled"),
+        std::string("explain --kernel v4.4 --config MEMCG=n"), run, run + " --memcg disabled",
+        run + " --memcg depth:8 --threads 2", run + " --workload churn --memcg depth:2",
+        run + " --workload page_fault1 --rest clear", run + " --config MEMCG=n",
+        run + " --gate constant --memcg disabled", run + " --batch 7 --memcg depth:1",
+        run + " --cmdline cgroup_disable=memory", run + " --rest fault --irq popf"}) {
+    const Outcome text = Memsim(command);
+    EXPECT_EQ(text.status, 0) << command << "\n" << text.err;
+    EXPECT_EQ(text.err, "") << command;
+    ExpectFits(text.out);
+    const Outcome json = Memsim(command + " --format json");
+    EXPECT_FALSE(nlohmann::json::parse(json.out, nullptr, false).is_discarded()) << json.out;
+    const Outcome csv = Memsim(command + " --format csv");
+    const std::vector<std::string> lines = absl::StrSplit(csv.out, '\n');
+    EXPECT_GT(lines.size(), 2u) << csv.out;
+  }
+}
+
+// A brief explanation. Expect it to fit one screen of 40 lines.
+TEST(FormatTest, BriefFitsOneScreen) {
+  for (const char* event : {"fault", "uncharge", "miss", "limit"}) {
+    const Outcome outcome = Memsim(absl::StrCat("explain --brief --event ", event));
+    EXPECT_LE(std::count(outcome.out.begin(), outcome.out.end(), '\n'), 40) << outcome.out;
+  }
+}
+
+// The four kinds of "off", spelled as a kernel developer spells them. Expect each named, with its exact
+// instruction count inside the controller falling from one to the next.
+TEST(OffTest, TheFourKindsAreToldApart) {
+  const std::string run = "run --faults 2000 --repetitions 2 --samples 1 --format json ";
+  const std::vector<std::pair<std::string, std::string>> kinds = {
+      {"--memcg root", "enabled, unused"},
+      {"--cmdline cgroup_disable=memory", "disabled at boot"},
+      {"--config MEMCG_DEFAULT_ENABLED=n", "disabled at boot"},
+      {"--gate constant --memcg disabled", "constant gate off"},
+      {"--config MEMCG=n", "compiled out"},
+  };
+  double before = 1e9;
+  for (const auto& [flags, name] : kinds) {
+    const auto json = nlohmann::json::parse(Memsim(run + flags).out);
+    EXPECT_EQ(json["result"]["configuration"]["off"], name);
+    const double instructions = json["result"]["counts"]["memcg"]["instructions"];
+    EXPECT_LE(instructions, before) << name;
+    before = instructions;
+  }
+  EXPECT_EQ(before, 0);
+}
+
+// Default-off build, switched on at boot. Expect it enabled.
+TEST(OffTest, DefaultOffCanBeEnabledAtBoot) {
+  const Outcome outcome = Memsim(
+      "run --faults 2000 --repetitions 2 --samples 1 --format json --config MEMCG_DEFAULT_ENABLED=n "
+      "--cmdline cgroup_enable=memory");
+  EXPECT_EQ(nlohmann::json::parse(outcome.out)["result"]["configuration"]["off"], "enabled, unused");
+}
+
+// The echoed command line. Expect it to give the same configuration again.
+TEST(EchoTest, TheCommandGivesTheSameConfiguration) {
+  const std::string run =
+      "run --kernel v4.4 --gate atomic --memcg depth:2 --workload churn --faults 3000 --seed 7 "
+      "--batch 16 --order uptodate-first --memsw off --repetitions 2 --samples 1 --format json";
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizer builds have no atomic gate on native";
+#endif
+  const Outcome first = Memsim(run);
+  if (absl::StrContains(first.err, "sanitizer build")) GTEST_SKIP() << first.err;
+  const auto one = nlohmann::json::parse(first.out)["result"]["configuration"];
+  const std::string command = one["command"];
+  ASSERT_EQ(command.rfind("memsim ", 0), 0u);
+  const auto two = nlohmann::json::parse(
+      Memsim(command.substr(7) + " --repetitions 2 --samples 1 --format json").out);
+  EXPECT_EQ(one, two["result"]["configuration"]);
+}
+
+// Ctrl-C in the middle of a long run. Expect it to end at once, print what it has, and say PARTIAL.
+TEST(InterruptTest, CtrlCPrintsWhatThereIs) {
+  Child child("run --faults 40000000 --repetitions 10000 --rest clear");
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  const auto begin = std::chrono::steady_clock::now();
+  child.Signal(SIGINT);
+  const Outcome outcome = child.Wait();
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  EXPECT_EQ(outcome.status, 130) << outcome.err;
+  EXPECT_TRUE(absl::StrContains(outcome.out, "PARTIAL")) << outcome.out;
+  ExpectFits(outcome.out);
+}
+
+// Every `$ memsim …` line of the README and of docs/. Expect status 0; the demo has a test of its own.
+TEST(ReadmeTest, EveryCommandWorks) {
+  int commands = 0;
+  std::vector<std::string> files = {absl::StrCat(MEMSIM_SOURCE_DIR, "/README.md")};
+  for (const auto& entry :
+       std::filesystem::directory_iterator(absl::StrCat(MEMSIM_SOURCE_DIR, "/docs"))) {
+    if (entry.path().extension() == ".md") files.push_back(entry.path().string());
+  }
+  for (const std::string& file : files) {
+    const std::string text = ReadAll(file);
+    for (const absl::string_view line : absl::StrSplit(text, '\n')) {
+      absl::string_view command = line;
+      while (absl::StartsWith(command, " ")) command.remove_prefix(1);
+      if (!absl::StartsWith(command, "$ memsim ")) continue;
+      command.remove_prefix(9);
+      if (command == "run") continue;
+      const Outcome outcome = Memsim(std::string(command));
+      if (absl::StrContains(outcome.err, "sanitizer build")) continue;
+      EXPECT_EQ(outcome.status, 0) << file << ": " << line << "\n" << outcome.err;
+      ++commands;
+    }
+  }
+  EXPECT_GT(commands, 5);
+}
+
+// The demo: `memsim run` without arguments. Expect both tables with the published columns beside ours, and
+// the verdict.
+TEST(DemoTest, PrintsTheComparison) {
+  const Outcome outcome = Memsim("run");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  ExpectFits(outcome.out);
+  for (const char* expected :
+       {"__mem_cgroup_count_vm_event", "1.143", "3.791", "0.510", "6.644", "i7-3770", "compiled out",
+        "constant gate off", "disabled at boot", "enabled, unused", "Disabled costs", "95 % interval"}) {
+    EXPECT_TRUE(absl::StrContains(outcome.out, expected)) << expected << "\n" << outcome.out;
+  }
+}
+
+}  // namespace
+}  // namespace memsim

@@ -1,0 +1,95 @@
+#include "memsim/measure/statistics.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace memsim {
+namespace {
+
+// Odd and even counts. Expect the middle, or the mean of the two in the middle.
+TEST(MedianTest, IsTheMiddle) {
+  EXPECT_EQ(Median({3, 1, 2}), 2);
+  EXPECT_EQ(Median({4, 1, 2, 3}), 2.5);
+  EXPECT_EQ(Median({}), 0);
+}
+
+// Few values cannot give 95 %. Expect their range and the confidence it really has.
+TEST(MedianIntervalTest, FewValuesSayWhatTheyCover) {
+  const Interval three = MedianInterval({1, 2, 3});
+  EXPECT_EQ(three.low, 1);
+  EXPECT_EQ(three.high, 3);
+  EXPECT_DOUBLE_EQ(three.confidence, 0.75);
+  EXPECT_EQ(MedianInterval({5}).confidence, 0);
+}
+
+// 21 values: the interval from the 6th to the 16th covers 97.3 % (binomial table). Expect those.
+TEST(MedianIntervalTest, UsesTheBinomialRanks) {
+  std::vector<double> values;
+  for (int i = 1; i <= 21; ++i) values.push_back(i);
+  const Interval interval = MedianInterval(values);
+  EXPECT_EQ(interval.centre, 11);
+  EXPECT_EQ(interval.low, 6);
+  EXPECT_EQ(interval.high, 16);
+  EXPECT_NEAR(interval.confidence, 0.9734, 0.0005);
+}
+
+// Skewed data with spikes, many times over. Expect the true median inside about as often as promised.
+TEST(MedianIntervalTest, CoversSkewedData) {
+  std::mt19937_64 engine(7);
+  std::exponential_distribution<double> skewed(1.0);
+  std::uniform_real_distribution<double> uniform;
+  int covered = 0;
+  constexpr int kTrials = 2000;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    std::vector<double> values;
+    for (int i = 0; i < 41; ++i) {
+      values.push_back(skewed(engine) + (uniform(engine) < 0.02 ? 100 : 0));
+    }
+    const Interval interval = MedianInterval(values);
+    // The median of the mixture: P(exp <= m) * 0.98 = 0.5.
+    const double median = -std::log(1 - 0.5 / 0.98);
+    covered += interval.low <= median && median <= interval.high ? 1 : 0;
+  }
+  EXPECT_GE(covered, kTrials * 93 / 100);
+  EXPECT_LE(covered, kTrials * 99 / 100);
+}
+
+// The ratio of two medians over paired rounds with a known truth of 0.2. Expect it inside the interval.
+TEST(BootstrapTest, CoversARatioOfMedians) {
+  std::mt19937_64 engine(3);
+  std::normal_distribution<double> noise(0, 1);
+  std::vector<double> part, whole;
+  for (int i = 0; i < 400; ++i) {
+    part.push_back(2 + noise(engine));
+    whole.push_back(10 + noise(engine));
+  }
+  const Interval interval =
+      BootstrapInterval(400, 1, [&](const std::vector<int>& picked) {
+        std::vector<double> a, b;
+        for (const int i : picked) {
+          a.push_back(part[static_cast<size_t>(i)]);
+          b.push_back(whole[static_cast<size_t>(i)]);
+        }
+        return Median(a) / Median(b);
+      });
+  EXPECT_LE(interval.low, 0.2);
+  EXPECT_GE(interval.high, 0.2);
+  EXPECT_LT(interval.high - interval.low, 0.06);
+}
+
+// Wilson's interval for 10 of 100 (0.0552 to 0.1744) and for 0 of 100 (0 to 0.0370).
+TEST(ShareIntervalTest, IsWilsons) {
+  const Interval ten = ShareInterval(10, 100);
+  EXPECT_NEAR(ten.low, 0.0552, 0.0001);
+  EXPECT_NEAR(ten.high, 0.1744, 0.0001);
+  const Interval none = ShareInterval(0, 100);
+  EXPECT_EQ(none.low, 0);
+  EXPECT_NEAR(none.high, 0.0370, 0.0001);
+}
+
+}  // namespace
+}  // namespace memsim
