@@ -1,0 +1,72 @@
+#include "bench/support.h"
+
+#include <string>
+
+#include "memsim/measure/environment.h"
+#include "memsim/report/profile.h"
+
+namespace memsim {
+
+namespace {
+
+// After everything is unmapped and drained: nothing charged, nothing referenced, all pages free.
+bool Balanced(Runner& runner) {
+  runner.session().Drain();
+  const Ledger ledger = runner.session().ReadLedger();
+  for (const LedgerRow& row : ledger.memcgs) {
+    if (row.memory != 0 || row.memsw != 0 || row.references != 0 || row.stock != 0) return false;
+  }
+  return ledger.free_pages == runner.plan().memory.n;
+}
+
+}  // namespace
+
+void TimeConfiguration(benchmark::State& state, const ConfigurationText& text) {
+  const auto configuration = Resolve(text);
+  if (!configuration.ok()) {
+    state.SkipWithError(std::string(configuration.status().message()).c_str());
+    return;
+  }
+  const auto counts = CountExactly(*configuration, nullptr);
+  auto runner = Runner::Open(*configuration, MachineKind::kNative, nullptr);
+  if (!counts.ok() || !runner.ok()) {
+    state.SkipWithError("the configuration cannot be opened");
+    return;
+  }
+  const CpuResult first = (*runner)->Execute().Total();
+  if (first.oom + first.no_memory != 0 || !Balanced(**runner)) {
+    state.SkipWithError("the books do not balance");
+    return;
+  }
+  double ns = 0, pages = 0;
+  for (auto _ : state) {
+    const CpuResult total = (*runner)->Execute().Total();
+    double iteration = 0;
+    for (const auto& phase : total.phase) iteration += static_cast<double>(phase.ns);
+    state.SetIterationTime(iteration * 1e-9);
+    ns += iteration;
+    pages += static_cast<double>(total.phase[static_cast<size_t>(Phase::kCharge)].pages);
+  }
+  state.counters["ns_per_page"] = pages == 0 ? 0 : ns / pages;
+  state.counters["LOCK_per_page"] = counts->memcg_total.rmw;
+  state.counters["insns_per_page"] = counts->memcg_total.instructions;
+}
+
+int BenchMain(int argc, char** argv, const ConfigurationText& text) {
+  const auto configuration = Resolve(text);
+  if (!configuration.ok()) return 2;
+  const Environment environment = ReadEnvironment();
+  benchmark::AddCustomContext("kernel", std::string(configuration->kernel->name));
+  benchmark::AddCustomContext("gate", std::string(GateName(configuration->gate)));
+  benchmark::AddCustomContext("irq", std::string(IrqName(configuration->irq)));
+  benchmark::AddCustomContext("compiler", environment.compiler);
+  benchmark::AddCustomContext("build", environment.build);
+  benchmark::AddCustomContext("host", environment.cpu + ", " + environment.os);
+  benchmark::Initialize(&argc, argv);
+  if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::Shutdown();
+  return 0;
+}
+
+}  // namespace memsim
