@@ -227,7 +227,10 @@ std::string ComparisonText(const Comparison2015& c, const Environment& environme
                                  {"root", "disabled", "child"},
                                  {column("chargefirst"), column("disabled")},
                                  {"enabled", "disabled"}),
-                    "\n", SamplingNote(c), Wrap(absl::StrCat("Published: ", c.published.machine, "; ", c.published.source), kColumns, ""), "\n");
+                    "\n", SamplingNote(c),
+                    Wrap(absl::StrCat("Published: ", c.published.machine, "; ", c.published.source),
+                         kColumns, ""),
+                    "\n");
     absl::StrAppend(&text, "2. The same for vanilla v4.0, which charges after SetPageUptodate\n\n",
                     ProfileTable(c, {&c.profiles[3], &c.profiles[0]}, {"v4.0", "chargefirst"},
                                  {column("vanilla"), column("chargefirst")}, {"v4.0", "chargefirst"}),

@@ -1,3 +1,4 @@
+// Native sessions with knobs that a user turned.
 #ifndef MEMSIM_SESSION_OPEN_DYNAMIC_H_
 #define MEMSIM_SESSION_OPEN_DYNAMIC_H_
 

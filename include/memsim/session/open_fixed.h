@@ -1,3 +1,4 @@
+// Native sessions with the kernel's own constants.
 #ifndef MEMSIM_SESSION_OPEN_FIXED_H_
 #define MEMSIM_SESSION_OPEN_FIXED_H_
 
