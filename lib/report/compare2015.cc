@@ -80,7 +80,10 @@ absl::Status TimeArms(const ComparisonOptions& options, const Progress& progress
     result->arms.push_back({*configuration, {}, {}, *counts});
   }
   Paired paired(arms, options.seed);
+  const uint64_t begin = native::NowNs();
   for (int r = 0; r <= options.rounds; ++r) {
+    const double seconds = static_cast<double>(native::NowNs() - begin) * 1e-9;
+    if (seconds > options.timing_seconds && paired.rounds() >= 20) break;
     progress("timing, round", static_cast<double>(r) / options.rounds);
     const absl::Status status = paired.Round();
     if (absl::IsCancelled(status)) break;
