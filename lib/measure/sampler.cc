@@ -11,12 +11,13 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <atomic>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "lib/measure/symbols.h"
+#include "memsim/machine/native.h"
 
 namespace memsim {
 
@@ -24,6 +25,10 @@ namespace {
 
 constexpr size_t kRingPages = 512;  // 2 MiB: two minutes of 1 kHz, six seconds of 20 kHz
 constexpr size_t kPage = 4096;
+constexpr absl::string_view kUserOnly = "perf task-clock, user only";
+
+// Not a round number: a loop of a round length must not march in step with the samples.
+uint64_t PeriodNs(int hz) { return 1000000000u / static_cast<uint64_t>(hz) - 9; }
 
 }  // namespace
 
@@ -41,8 +46,7 @@ class Sampler::Perf final : public PerThread {
     attr.size = sizeof(attr);
     attr.type = PERF_TYPE_SOFTWARE;
     attr.config = PERF_COUNT_SW_TASK_CLOCK;
-    // Not a round number: a loop of a round length must not march in step with the samples.
-    attr.sample_period = 1000000000u / static_cast<uint64_t>(hz) - 9;
+    attr.sample_period = PeriodNs(hz);
     attr.sample_type = PERF_SAMPLE_IP;
     attr.exclude_kernel = user_only ? 1 : 0;
     attr.exclude_hv = 1;
@@ -176,7 +180,7 @@ std::unique_ptr<Sampler::PerThread> Sampler::Start() {
   std::string why;
   for (const bool user_only : {false, true}) {
     if (auto perf = Perf::Open(hz_, user_only, &why)) {
-      mechanism_ = user_only ? "perf task-clock, user only" : "perf task-clock";
+      mechanism_ = user_only ? std::string(kUserOnly) : "perf task-clock";
       return perf;
     }
   }
@@ -191,13 +195,18 @@ std::unique_ptr<Sampler::PerThread> Sampler::Start() {
 
 void Sampler::OnCpuStart(CpuId cpu) {
   const std::lock_guard<std::mutex> hold(mutex_);
-  if (running_.size() <= static_cast<size_t>(cpu)) running_.resize(static_cast<size_t>(cpu) + 1);
+  if (running_.size() <= static_cast<size_t>(cpu)) {
+    running_.resize(static_cast<size_t>(cpu) + 1);
+    started_.resize(static_cast<size_t>(cpu) + 1);
+  }
+  started_[static_cast<size_t>(cpu)] = native::ThreadCpuNs();
   running_[static_cast<size_t>(cpu)] = Start();
 }
 
 void Sampler::OnCpuEnd(CpuId cpu) {
   const std::lock_guard<std::mutex> hold(mutex_);
   std::unique_ptr<PerThread> thread = std::move(running_[static_cast<size_t>(cpu)]);
+  cpu_ns_ += native::ThreadCpuNs() - started_[static_cast<size_t>(cpu)];
   if (thread != nullptr) thread->Stop(&addresses_);
 }
 
@@ -218,6 +227,11 @@ SampleCounts Sampler::Symbolise() const {
         ++counts.unknown[std::string(place.name)];
         break;
     }
+  }
+  if (mechanism_ == kUserOnly) {
+    const int64_t all = static_cast<int64_t>(cpu_ns_ / PeriodNs(hz_));
+    counts.kernel = std::max<int64_t>(0, all - counts.total);
+    counts.total += counts.kernel;
   }
   return counts;
 }

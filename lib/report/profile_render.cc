@@ -57,10 +57,11 @@ std::string Times(const Profile& p) {
 }
 
 std::string Functions(const Profile& p) {
-  std::string text = absl::StrCat("\nby function; ns and share from ", p.samples, " samples (",
-                                  p.mechanism, ")");
-  if (!p.mechanism_why.empty()) absl::StrAppend(&text, "; ", p.mechanism_why);
-  absl::StrAppend(&text, "; counts per page are exact\n");
+  std::string text = "\n";
+  std::string heading = absl::StrCat("by function; ns and share from ", p.samples, " samples (",
+                                     p.mechanism, ")");
+  if (!p.mechanism_why.empty()) absl::StrAppend(&heading, "; ", p.mechanism_why);
+  absl::StrAppend(&text, Wrap(absl::StrCat(heading, "; counts per page are exact"), kColumns, ""));
   if (!p.enough_samples()) {
     absl::StrAppend(&text, "  too few samples (under ", kEnoughSamples,
                     "): no share is shown; more --faults or --samples give more\n");

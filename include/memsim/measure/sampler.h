@@ -26,7 +26,7 @@ struct SampleCounts {
   std::vector<int64_t> by_function = std::vector<int64_t>(kFnCount);
   int64_t clear_page = 0;  // zeroing the page (--rest clear)
   int64_t real_fault = 0;  // the real fault, user part (--rest fault)
-  int64_t kernel = 0;      // this host's kernel
+  int64_t kernel = 0;      // this host's kernel; user-only sampling infers it from the CPU time
   int64_t driver = 0;      // memsim's own loop
   int64_t other = 0;       // elsewhere: libc, unknown
   int64_t total = 0;
@@ -62,6 +62,8 @@ class Sampler : public CpuObserver {
   std::string why_;
   std::vector<std::unique_ptr<PerThread>> running_;
   std::vector<uint64_t> addresses_;
+  std::vector<uint64_t> started_;  // by CPU: its CPU time at the start, ns
+  uint64_t cpu_ns_ = 0;            // sampled CPU time of all threads
 };
 
 }  // namespace memsim
