@@ -54,6 +54,8 @@ class CpuObserver {
   virtual void OnCpuEnd(CpuId cpu) = 0;
 };
 
+using RestObjects = std::vector<std::shared_ptr<RestOfFault>>;
+
 struct SessionConfig {
   WorldPlan plan;
   GateKind gate = GateKind::kFlag;
@@ -63,7 +65,7 @@ struct SessionConfig {
   RestKind rest = RestKind::kNone;
   // Native: what makes the rest of the fault, one per CPU. Empty: the session makes its own. Sessions that
   // are compared share it, so that they clear the same pages.
-  std::vector<std::shared_ptr<RestOfFault>> rest_of_fault;
+  RestObjects rest_of_fault;
   std::optional<Pages> batch;        // knobs: unset is the kernel's constant
   std::optional<bool> charge_first;
   uint64_t seed = 1;

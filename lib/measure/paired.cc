@@ -34,41 +34,55 @@ absl::Status Paired::Round() {
   return absl::OkStatus();
 }
 
+void Paired::Replace(std::vector<Runner*> arms) {
+  arms_ = std::move(arms);
+  warm_ = false;
+  if (placements_.back() != timings_[0].size()) placements_.push_back(timings_[0].size());
+}
+
 template <class Get>
-Interval Paired::Over(size_t arm, Get get) const {
-  std::vector<double> values;
-  for (const Timing& timing : timings_[arm]) values.push_back(get(timing));
-  return MedianInterval(std::move(values));
+std::vector<double> Paired::Values(Get get) const {
+  const size_t rounds = timings_[0].size();
+  std::vector<double> all;
+  for (size_t p = 0; p < placements_.size(); ++p) {
+    const size_t end = p + 1 < placements_.size() ? placements_[p + 1] : rounds;
+    std::vector<double> values;
+    for (size_t r = placements_[p]; r < end; ++r) values.push_back(get(r));
+    if (placements_.size() == 1) return values;
+    if (!values.empty()) all.push_back(Median(std::move(values)));
+  }
+  return all;
 }
 
 Interval Paired::Charge(size_t arm) const {
-  return Over(arm, [](const Timing& t) { return t.charge; });
+  return MedianInterval(Values([&](size_t r) { return timings_[arm][r].charge; }));
 }
 Interval Paired::Uncharge(size_t arm) const {
-  return Over(arm, [](const Timing& t) { return t.uncharge; });
+  return MedianInterval(Values([&](size_t r) { return timings_[arm][r].uncharge; }));
 }
 Interval Paired::Total(size_t arm) const {
-  return Over(arm, [](const Timing& t) { return t.total(); });
+  return MedianInterval(Values([&](size_t r) { return timings_[arm][r].total(); }));
 }
 
 Interval Paired::Difference(size_t a, size_t b) const {
-  std::vector<double> values;
-  for (size_t r = 0; r < timings_[a].size(); ++r) {
-    values.push_back(timings_[a][r].total() - timings_[b][r].total());
-  }
-  return MedianInterval(std::move(values));
+  return MedianInterval(
+      Values([&](size_t r) { return timings_[a][r].total() - timings_[b][r].total(); }));
 }
 
 Interval Paired::Residue(size_t base, size_t part, size_t whole) const {
-  return BootstrapInterval(rounds(), 1, [&](const std::vector<int>& picked) {
-    std::vector<double> parts, wholes;
-    for (const int r : picked) {
-      const size_t i = static_cast<size_t>(r);
-      parts.push_back(timings_[part][i].total() - timings_[base][i].total());
-      wholes.push_back(timings_[whole][i].total() - timings_[base][i].total());
+  const auto added = [&](size_t arm) {
+    return Values([&](size_t r) { return timings_[arm][r].total() - timings_[base][r].total(); });
+  };
+  const std::vector<double> parts = added(part);
+  const std::vector<double> wholes = added(whole);
+  return BootstrapInterval(static_cast<int>(parts.size()), 1, [&](const std::vector<int>& picked) {
+    std::vector<double> some_parts, some_wholes;
+    for (const int i : picked) {
+      some_parts.push_back(parts[static_cast<size_t>(i)]);
+      some_wholes.push_back(wholes[static_cast<size_t>(i)]);
     }
-    const double added = Median(std::move(wholes));
-    return added == 0 ? 0 : Median(std::move(parts)) / added;
+    const double all = Median(std::move(some_wholes));
+    return all == 0 ? 0 : Median(std::move(some_parts)) / all;
   });
 }
 

@@ -63,35 +63,39 @@ using Progress = std::function<void(absl::string_view, double)>;
 
 absl::Status TimeArms(const ComparisonOptions& options, const Progress& progress,
                       Comparison2015* result) {
-  std::vector<std::unique_ptr<Runner>> runners;
-  std::vector<Runner*> arms;
-  const auto rest = SharedClear();
-  if (!rest.ok()) return rest.status();
   for (const Spec& spec : kArms) {
     auto configuration = Make(spec, "clear", kSlice, options.seed);
     if (!configuration.ok()) return configuration.status();
     auto counts = CountExactly(*configuration, options.stop);
     if (!counts.ok()) return counts.status();
-    auto runner =
-        Runner::Open(*configuration, MachineKind::kNative, options.stop, nullptr, *rest);
-    if (!runner.ok()) return runner.status();
-    runners.push_back(*std::move(runner));
-    arms.push_back(runners.back().get());
     result->arms.push_back({*configuration, {}, {}, *counts});
   }
-  Paired paired(arms, options.seed);
+  Paired paired(std::vector<Runner*>(result->arms.size()), options.seed);
   const uint64_t begin = native::NowNs();
-  for (int r = 0; r <= options.rounds; ++r) {
+  absl::Status status;
+  for (int placement = 0; placement < options.placements && status.ok(); ++placement) {
     const double seconds = static_cast<double>(native::NowNs() - begin) * 1e-9;
-    if (seconds > options.timing_seconds && paired.rounds() >= 20) break;
-    progress("timing, round", static_cast<double>(r) / options.rounds);
-    const absl::Status status = paired.Round();
-    if (absl::IsCancelled(status)) break;
-    if (!status.ok()) return status;
+    if (seconds > options.timing_seconds && placement > 0) break;
+    progress("timing", static_cast<double>(placement) / options.placements);
+    const auto rest = SharedClear();
+    if (!rest.ok()) return rest.status();
+    std::vector<std::unique_ptr<Runner>> runners;
+    std::vector<Runner*> arms;
+    for (const TimedArm& arm : result->arms) {
+      auto runner =
+          Runner::Open(arm.configuration, MachineKind::kNative, options.stop, nullptr, *rest);
+      if (!runner.ok()) return runner.status();
+      arms.push_back(runner->get());
+      runners.push_back(*std::move(runner));
+    }
+    paired.Replace(std::move(arms));
+    for (int r = 0; r <= options.rounds && status.ok(); ++r) status = paired.Round();
+    result->placements = placement + 1;
   }
+  if (!status.ok() && !absl::IsCancelled(status)) return status;
   result->rounds = paired.rounds();
   if (paired.rounds() == 0) return absl::OkStatus();
-  for (size_t arm = 0; arm < arms.size(); ++arm) {
+  for (size_t arm = 0; arm < result->arms.size(); ++arm) {
     result->arms[arm].total = paired.Total(arm);
     result->arms[arm].added = paired.Difference(arm, kOut);
   }

@@ -244,7 +244,8 @@ std::string ComparisonText(const Comparison2015& c, const Environment& environme
   }
   if (c.rounds > 0) {
     absl::StrAppend(&text, "3. In time: ", c.rounds,
-                    " rounds of CPU time, all five in every round in random order\n\n",
+                    " rounds of CPU time, all five in each in random order; worlds made anew ",
+                    c.placements, " times\n\n",
                     ArmsTable(c), "\n", Verdict(c),
                     "calls, insns and gates are exact counts per page inside the controller, charge to "
                     "uncharge.\n");

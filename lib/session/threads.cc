@@ -58,9 +58,9 @@ void RunOnCpus(int cpus, const std::function<void(CpuId)>& body) {
   for (std::thread& thread : threads) thread.join();
 }
 
-absl::StatusOr<std::vector<std::shared_ptr<RestOfFault>>> RestFor(const SessionConfig& config) {
+absl::StatusOr<RestObjects> RestFor(const SessionConfig& config) {
   if (!config.rest_of_fault.empty()) return config.rest_of_fault;
-  std::vector<std::shared_ptr<RestOfFault>> rest;
+  RestObjects rest;
   for (int cpu = 0; cpu < config.plan.cpus; ++cpu) {
     auto made = RestOfFault::Create(config.rest);
     if (!made.ok()) return made.status();

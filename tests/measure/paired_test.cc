@@ -47,20 +47,24 @@ TEST(PairedTest, DisabledLeavesLessThanAThird) {
 #if MEMSIM_SANITIZED || !defined(__OPTIMIZE__) || !defined(NDEBUG)
   GTEST_SKIP() << "times of this build mean nothing";
 #endif
-  RestObjects rest;
-  rest.push_back(*RestOfFault::Create(RestKind::kClear));
-  ConfigurationText text;
-  text.rest = "clear";
-  text.faults = 1024;
-  text.config = {"MEMCG=n"};
-  auto out = OpenRunner(text, rest);
-  text.config.clear();
-  text.memcg = "disabled";
-  auto disabled = OpenRunner(text, rest);
-  text.memcg = "root";
-  auto root = OpenRunner(text, rest);
-  Paired paired({out.get(), disabled.get(), root.get()}, 1);
-  for (int r = 0; r < 6001; ++r) ASSERT_TRUE(paired.Round().ok());
+  Paired paired(std::vector<Runner*>(3), 1);
+  // Where a world lies costs more than the gate: 15 placements.
+  for (int placement = 0; placement < 15; ++placement) {
+    RestObjects rest;
+    rest.push_back(*RestOfFault::Create(RestKind::kClear));
+    ConfigurationText text;
+    text.rest = "clear";
+    text.faults = 1024;
+    text.config = {"MEMCG=n"};
+    auto out = OpenRunner(text, rest);
+    text.config.clear();
+    text.memcg = "disabled";
+    auto disabled = OpenRunner(text, rest);
+    text.memcg = "root";
+    auto root = OpenRunner(text, rest);
+    paired.Replace({out.get(), disabled.get(), root.get()});
+    for (int r = 0; r < 401; ++r) ASSERT_TRUE(paired.Round().ok());
+  }
   const Interval residue = paired.Residue(0, 1, 2);
   RecordProperty("residue_percent", static_cast<int>(100 * residue.centre));
   EXPECT_GT(residue.centre, 0) << residue.low << " to " << residue.high;

@@ -91,8 +91,6 @@ struct ConfigurationText {
 // Errors    InvalidArgument or NotFound, one line that says what is valid
 absl::StatusOr<Configuration> Resolve(const ConfigurationText& text);
 
-using RestObjects = std::vector<std::shared_ptr<RestOfFault>>;
-
 // One world of a configuration on one machine, and its streams. Runners that are compared are given the
 // same `rest`.
 class Runner {

@@ -4,6 +4,9 @@
 // Units     nanoseconds of CPU time per page: charge plus uncharge, rest of the fault included. CPU time,
 //           as in pft's faults/cpu, so that being preempted costs nothing; what a preemption does to the
 //           caches stays in
+// Placement where a world happens to lie in memory can cost more than what is compared. So the arms are
+//           given new worlds now and then (Replace); once there are two, an interval is made from the
+//           medians of the placements and includes what placement does
 // Errors    an arm that faulted no page stops the comparison with an error
 #ifndef MEMSIM_MEASURE_PAIRED_H_
 #define MEMSIM_MEASURE_PAIRED_H_
@@ -33,7 +36,9 @@ class Paired {
   Paired(std::vector<Runner*> arms, uint64_t seed) : arms_(std::move(arms)), random_(seed) {
     timings_.resize(arms_.size());
   }
-  // One round over all arms. The first one warms caches and is not kept.
+  // The same arms in new worlds.
+  void Replace(std::vector<Runner*> arms);
+  // One round over all arms. The first one in new worlds warms caches and is not kept.
   absl::Status Round();
   int rounds() const { return static_cast<int>(timings_.empty() ? 0 : timings_[0].size()); }
 
@@ -46,13 +51,15 @@ class Paired {
   Interval Residue(size_t base, size_t part, size_t whole) const;
 
  private:
+  // get(round) for every round, or its median for every placement.
   template <class Get>
-  Interval Over(size_t arm, Get get) const;
+  std::vector<double> Values(Get get) const;
 
   std::vector<Runner*> arms_;
   Random random_;
   bool warm_ = false;
   std::vector<std::vector<Timing>> timings_;  // [arm][round]
+  std::vector<size_t> placements_ = {0};      // first round of each
 };
 
 }  // namespace memsim

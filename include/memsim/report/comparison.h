@@ -45,7 +45,8 @@ struct Comparison2015 {
   std::vector<Profile> profiles;  // chargefirst root, disabled, child; v4.0 root
   std::vector<TimedArm> arms;     // compiled out first
   Interval residue;               // disabled as a share of enabled, 0..1
-  int rounds = 0;
+  int rounds = 0;      // all placements together
+  int placements = 0;  // times the worlds were made anew
   uint64_t seed = 1;
   Interval irq_cost;
   Interval real_fault;            // ns of a real fault of this host, 4 KiB pages, no unmap
@@ -53,8 +54,9 @@ struct Comparison2015 {
 };
 
 struct ComparisonOptions {
-  int rounds = 4001;          // wanted
-  double timing_seconds = 8;  // at most, but never fewer than 20 rounds
+  int placements = 25;         // times the arms get new worlds
+  int rounds = 160;            // in each of them
+  double timing_seconds = 10;  // at most, but never fewer than one placement
   int64_t samples = 24000;    // per profile, wanted
   double sample_seconds = 4;  // per profile, at most
   uint64_t seed = 1;

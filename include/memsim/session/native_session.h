@@ -1,4 +1,7 @@
 // A session on the native machine: one pinned thread per modelled CPU.
+//
+// What does not depend on gate and knobs is compiled once per kernel (NativeSessionBase); the hot loop is
+// compiled for each (NativeSession). The edge between them is one virtual call for a run of faults.
 #ifndef MEMSIM_SESSION_NATIVE_SESSION_H_
 #define MEMSIM_SESSION_NATIVE_SESSION_H_
 
@@ -12,17 +15,12 @@
 
 namespace memsim {
 
+// T is a DataBundle.
 template <class T>
-class NativeSession final : public BundleSession<T> {
+class NativeSessionBase : public SessionBase<T> {
  public:
-  using M = typename T::M;
-
-  NativeSession(const SessionConfig& config, std::vector<std::shared_ptr<RestOfFault>> rest)
-      : BundleSession<T>(config), rest_(std::move(rest)) {
-    for (CpuId cpu = 0; cpu < config.plan.cpus; ++cpu) {
-      this->world_->image().AreaOf(cpu).head.rest = rest_[static_cast<size_t>(cpu)].get();
-    }
-  }
+  NativeSessionBase(const SessionConfig& config, typename World<T>::ImageMaker maker, RestObjects rest)
+      : SessionBase<T>(config, maker), rest_(std::move(rest)) {}
 
   ExecResult Execute(absl::Span<OperationStream* const> streams) override {
     ExecResult result;
@@ -42,9 +40,20 @@ class NativeSession final : public BundleSession<T> {
     return result;
   }
 
+ protected:
+  // Prepares for an operation, and does some of it: true when it is complete.
+  virtual void Begin(const Operation& op) = 0;
+  virtual bool Advance(const Operation& op, int64_t* done, CpuResult& result) = 0;
+
+  // Hands each CPU its rest of the fault; the areas are new in a new world.
+  void ConnectRest() {
+    for (CpuId cpu = 0; cpu < this->config_.plan.cpus; ++cpu) {
+      this->world_->image().AreaOf(cpu).head.rest = rest_[static_cast<size_t>(cpu)].get();
+    }
+  }
+
  private:
   void RunCpu(CpuId cpu, OperationStream& stream, CpuResult& result) {
-    Driver<T> driver(*this->world_);
     Mailboxes& mailboxes = this->world_->mailboxes();
     Operation op;
     Phase phase = Phase::kUntimed;
@@ -54,21 +63,42 @@ class NativeSession final : public BundleSession<T> {
         since = SwitchPhase(phase, op.phase, since, result);
         phase = op.phase;
       }
-      driver.SwitchTo(op);
+      Begin(op);
       for (int64_t done = 0;;) {
         if (mailboxes.HasWork(cpu)) mailboxes.RunDue(cpu, native::NowNs());
-        if (this->Stopped()) break;
-        bool complete = false;
-        if (op.kind == OpKind::kFault) {
-          complete = FaultChunk(driver, op, &done, result);
-        } else {
-          complete = driver.Step(op, &done, result);
-        }
-        if (complete) break;
+        if (this->Stopped() || Advance(op, &done, result)) break;
       }
       if (this->Stopped()) break;
     }
     SwitchPhase(phase, Phase::kUntimed, since, result);
+  }
+
+  static uint64_t SwitchPhase(Phase from, Phase to, uint64_t since, CpuResult& result) {
+    if (from != Phase::kUntimed) {
+      result.phase[static_cast<size_t>(from)].ns += native::ThreadCpuNs() - since;
+    }
+    if (to == Phase::kUntimed) return 0;
+    if (to == Phase::kCharge && native::Head().rest != nullptr) native::Head().rest->Recycle();
+    return native::ThreadCpuNs();
+  }
+
+  RestObjects rest_;
+};
+
+template <class T>
+class NativeSession final : public BundleSession<T, NativeSessionBase<typename T::Data>> {
+ public:
+  NativeSession(const SessionConfig& config, RestObjects rest)
+      : BundleSession<T, NativeSessionBase<typename T::Data>>(config, std::move(rest)) {
+    this->ConnectRest();
+  }
+
+ private:
+  void Begin(const Operation& op) override { Driver<T>(*this->world_).SwitchTo(op); }
+  bool Advance(const Operation& op, int64_t* done, CpuResult& result) override {
+    Driver<T> driver(*this->world_);
+    if (op.kind != OpKind::kFault) return driver.Step(op, done, result);
+    return FaultChunk(driver, op, done, result);
   }
 
   // The hot loop: a run of faults without looking left or right.
@@ -80,17 +110,6 @@ class NativeSession final : public BundleSession<T> {
     }
     return *done >= op.pages.n;
   }
-
-  uint64_t SwitchPhase(Phase from, Phase to, uint64_t since, CpuResult& result) {
-    if (from != Phase::kUntimed) {
-      result.phase[static_cast<size_t>(from)].ns += native::ThreadCpuNs() - since;
-    }
-    if (to == Phase::kUntimed) return 0;
-    if (to == Phase::kCharge && native::Head().rest != nullptr) native::Head().rest->Recycle();
-    return native::ThreadCpuNs();
-  }
-
-  std::vector<std::shared_ptr<RestOfFault>> rest_;
 };
 
 }  // namespace memsim

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <type_traits>
+#include <utility>
 
 #include "memsim/memcg/world.h"
 #include "memsim/session.h"
@@ -134,12 +135,13 @@ class SessionBase : public Session {
   }
 };
 
-// A session of one bundle: what SessionBase leaves to gate and knobs.
-template <class T>
-class BundleSession : public SessionBase<typename T::Data> {
+// A session of one bundle: what SessionBase (or a class on top of it) leaves to gate and knobs.
+template <class T, class Base = SessionBase<typename T::Data>>
+class BundleSession : public Base {
  public:
-  explicit BundleSession(const SessionConfig& config)
-      : SessionBase<typename T::Data>(config, World<typename T::Data>::template Make<T>()) {
+  template <class... Args>
+  explicit BundleSession(const SessionConfig& config, Args&&... args)
+      : Base(config, World<typename T::Data>::template Make<T>(), std::forward<Args>(args)...) {
     this->Build();
   }
 

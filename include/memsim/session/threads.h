@@ -19,7 +19,7 @@ void RunOnCpus(int cpus, const std::function<void(CpuId)>& body);
 int HostCpus();
 
 // What makes the rest of the fault, one per CPU of the configuration; null for RestKind::kNone.
-absl::StatusOr<std::vector<std::shared_ptr<RestOfFault>>> RestFor(const SessionConfig& config);
+absl::StatusOr<RestObjects> RestFor(const SessionConfig& config);
 
 }  // namespace memsim
 
