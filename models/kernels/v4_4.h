@@ -5,7 +5,8 @@
 // Left out  the forced charge of dying tasks (4.4 charges them over the limit)
 // Changed   the default gate is `flag` until memsim has a static key to offer; v4.4 has
 //           static_branch_likely(&memory_cgrp_subsys_enabled_key)
-// Assumed   the size of the writeback domain (208 bytes)
+// Assumed   the size of the writeback domain (208 bytes); that mem_cgroup_from_task() stays a call where
+//           get_mem_cgroup_from_mm() uses it, as it is one where the fault does
 #ifndef MEMSIM_MODELS_KERNELS_V4_4_H_
 #define MEMSIM_MODELS_KERNELS_V4_4_H_
 

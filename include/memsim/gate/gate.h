@@ -10,7 +10,7 @@
 // is a run-time value (RuntimeGate), because there its cost is modelled, not executed.
 //
 // A new gate is one struct below, one line in GateKind and kGates, and one case in RuntimeGate;
-// lib/kernel_entry_native.h maps the kind to the type. That is the seam for `static_key`.
+// memsim/session/open_native.h maps the kind to the type. That is the seam for `static_key`.
 #ifndef MEMSIM_GATE_GATE_H_
 #define MEMSIM_GATE_GATE_H_
 
