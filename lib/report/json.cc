@@ -97,7 +97,9 @@ Json ToJson(const Profile& p) {
 }
 
 Json ToJson(const Comparison2015& comparison) {
-  Json json = {{"seed", comparison.seed}, {"rounds", comparison.rounds}, {"placements", comparison.placements}};
+  Json json = {{"seed", comparison.seed},
+               {"rounds", comparison.rounds},
+               {"placements", comparison.placements}};
   json["published"] = {{"name", comparison.published.name},
                        {"machine", comparison.published.machine},
                        {"source", comparison.published.source},
