@@ -1,10 +1,13 @@
 #include "memsim/measure/configuration.h"
 
+#include <algorithm>
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "memsim/internal/range.h"
 
 namespace memsim {
 
@@ -115,10 +118,14 @@ absl::StatusOr<Placement> ParseMemcg(const std::string& text) {
   return Invalid("--memcg", text, absl::StrCat("disabled, root, or depth:N with N from 1 to ", kMaxDepth));
 }
 
-absl::StatusOr<int64_t> InRange(absl::string_view flag, int64_t value, int64_t least, int64_t most) {
-  if (value >= least && value <= most) return value;
-  return absl::InvalidArgumentError(
-      absl::StrCat(flag, " ", value, "; valid: ", least, " to ", most));
+// Calls take(number) when the user gave one and it is valid.
+template <class Take>
+absl::Status TakeInRange(absl::string_view flag, const std::optional<int64_t>& given, int64_t least,
+                         int64_t most, Take take) {
+  if (!given.has_value()) return absl::OkStatus();
+  const absl::Status valid = internal::CheckRange(flag, *given, least, most);
+  if (valid.ok()) take(*given);
+  return valid;
 }
 
 // Joins switch, placement and build: each alone is valid, together they may contradict.
@@ -153,11 +160,10 @@ absl::Status ResolveSwitch(const ConfigurationText& text, Configuration& c) {
 }
 
 absl::Status ResolveKnobs(const ConfigurationText& text, Configuration& c) {
-  if (text.batch.has_value()) {
-    const auto batch = InRange("--batch", *text.batch, 1, 65536);
-    if (!batch.ok()) return batch.status();
-    if (Pages(*batch) != c.kernel->batch) c.batch = Pages(*batch);
-  }
+  const absl::Status batch = TakeInRange("--batch", text.batch, 1, 65536, [&](int64_t n) {
+    if (Pages(n) != c.kernel->batch) c.batch = Pages(n);
+  });
+  if (!batch.ok()) return batch;
   if (!text.order.empty()) {
     if (text.order != "charge-first" && text.order != "uptodate-first") {
       return Invalid("--order", text.order, "charge-first, uptodate-first");
@@ -176,27 +182,18 @@ absl::Status ResolveWorkload(const ConfigurationText& text, Configuration& c) {
   auto workload = LoadWorkload(text.workload);
   if (!workload.ok()) return workload.status();
   c.workload = *std::move(workload);
-  if (text.faults.has_value()) {
-    const auto faults = InRange("--faults", *text.faults, 1, kMaxFaults);
-    if (!faults.ok()) return faults.status();
-    c.workload.faults = Pages(*faults);
-  }
-  if (text.region.has_value()) {
-    const auto region = InRange("--region", *text.region, 1, kMaxRegion);
-    if (!region.ok()) return region.status();
-    c.workload.region = Pages(*region);
+  for (const absl::Status& status :
+       {TakeInRange("--faults", text.faults, 1, kMaxFaults,
+                    [&](int64_t n) { c.workload.faults = Pages(n); }),
+        TakeInRange("--region", text.region, 1, kMaxRegion,
+                    [&](int64_t n) { c.workload.region = Pages(n); }),
+        TakeInRange("--threads", text.threads, 1, kMaxThreads,
+                    [&](int64_t n) { c.threads = static_cast<int>(n); }),
+        TakeInRange("--seed", text.seed, 0, INT64_MAX / 1000,
+                    [&](int64_t n) { c.seed = static_cast<uint64_t>(n); })}) {
+    if (!status.ok()) return status;
   }
   c.workload.burst = std::min(c.workload.burst, c.workload.region);
-  if (text.threads.has_value()) {
-    const auto threads = InRange("--threads", *text.threads, 1, kMaxThreads);
-    if (!threads.ok()) return threads.status();
-    c.threads = static_cast<int>(*threads);
-  }
-  if (text.seed.has_value()) {
-    const auto seed = InRange("--seed", *text.seed, 0, INT64_MAX / 1000);
-    if (!seed.ok()) return seed.status();
-    c.seed = static_cast<uint64_t>(*seed);
-  }
   return absl::OkStatus();
 }
 
@@ -222,7 +219,7 @@ std::string Configuration::memcg() const {
 
 std::string Configuration::command() const {
   std::string line = absl::StrCat("memsim run --kernel ", kernel->name, " --gate ", GateName(gate),
-                                  " --memcg ", memcg(), " --workload ", workload.name, " --threads ",
+                                  " --memcg ", memcg(), " --workload ", workload.given, " --threads ",
                                   threads, " --faults ", workload.faults.n, " --region ",
                                   workload.region.n, " --rest ", RestName(rest), " --irq ",
                                   IrqName(irq), " --seed ", seed, " --memsw ", memsw ? "on" : "off");

@@ -114,7 +114,8 @@ class Sampler::Timer final : public PerThread {
     action.sa_sigaction = &OnSignal;
     action.sa_flags = SA_SIGINFO | SA_RESTART;
     std::unique_ptr<Timer> timer(new Timer);
-    if (sigaction(SIGPROF, &action, &timer->before_) != 0) {
+    // It stays installed: a late signal must not find the default action, which ends the program.
+    if (sigaction(SIGPROF, &action, nullptr) != 0) {
       *why = absl::StrCat("sigaction: ", strerror(errno));
       return nullptr;
     }
@@ -168,7 +169,6 @@ class Sampler::Timer final : public PerThread {
 
   timer_t timer_ = {};
   bool armed_ = false;
-  struct sigaction before_ = {};
   std::vector<uint64_t> addresses_;
   std::atomic<size_t> used_{0};
 };
@@ -189,7 +189,7 @@ std::unique_ptr<Sampler::PerThread> Sampler::Start() {
     mechanism_ = "cpu-time timer";
     return timer;
   }
-  absl::StrAppend(&why_, "; ", why);
+  why_ = absl::StrCat(why_, "; ", why);
   return nullptr;
 }
 

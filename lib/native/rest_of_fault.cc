@@ -7,7 +7,7 @@
 namespace memsim {
 
 namespace {
-constexpr size_t kClearBytes = size_t{16} << 20;
+constexpr size_t kClearBytes = size_t{256} << 10;
 constexpr size_t kFaultBytes = size_t{128} << 20;
 }  // namespace
 

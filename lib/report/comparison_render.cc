@@ -11,7 +11,6 @@ namespace memsim {
 
 namespace {
 
-constexpr size_t kColumns = 100;
 
 const ProfileRow* FindRow(const Profile& profile, absl::string_view name) {
   for (const ProfileRow& row : profile.rows) {
@@ -209,8 +208,7 @@ std::string Verdict(const Comparison2015& c) {
 }  // namespace
 
 std::string ComparisonText(const Comparison2015& c, const Environment& environment) {
-  std::string text;
-  if (c.partial) text = "PARTIAL: interrupted; what follows is what had been measured until then\n";
+  std::string text = PartialNote(c.partial);
   absl::StrAppend(
       &text, "What does the memory controller cost when nobody uses it? The comparison of May 2015\n",
       Wrap(environment.Line(), kColumns, ""), "seed ", c.seed, ", interrupt masking stand-in 'flag' (",
@@ -256,12 +254,7 @@ std::string ComparisonText(const Comparison2015& c, const Environment& environme
 }
 
 std::string ComparisonJson(const Comparison2015& comparison, const Environment& environment) {
-  nlohmann::ordered_json document;
-  document["schema"] = "memsim.comparison2015/1";
-  document["partial"] = comparison.partial;
-  document["result"] = ToJson(comparison);
-  document["environment"] = ToJson(environment);
-  return document.dump(2) + "\n";
+  return JsonDocument("memsim.comparison2015/1", comparison.partial, ToJson(comparison), environment);
 }
 
 std::string ComparisonCsv(const Comparison2015& c) {

@@ -14,7 +14,6 @@ namespace memsim {
 
 namespace {
 
-constexpr size_t kColumns = 100;
 using Type = TraceEvent::Type;
 
 bool IsAccess(const Step& step) {

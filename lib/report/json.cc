@@ -1,6 +1,7 @@
 #include "lib/report/json.h"
 
 #include <string>
+#include <utility>
 
 namespace memsim {
 
@@ -125,6 +126,15 @@ Json ToJson(const Comparison2015& comparison) {
   json["irq_stand_in_ns"] = ToJson(comparison.irq_cost);
   json["real_fault_ns"] = ToJson(comparison.real_fault);
   return json;
+}
+
+std::string JsonDocument(absl::string_view schema, bool partial, Json result,
+                         const Environment& environment) {
+  const Json document = {{"schema", Text(schema)},
+                         {"partial", partial},
+                         {"result", std::move(result)},
+                         {"environment", ToJson(environment)}};
+  return document.dump(2) + "\n";
 }
 
 }  // namespace memsim

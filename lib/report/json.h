@@ -2,8 +2,11 @@
 #ifndef MEMSIM_LIB_REPORT_JSON_H_
 #define MEMSIM_LIB_REPORT_JSON_H_
 
+#include <string>
+
 #include <nlohmann/json.hpp>
 
+#include "absl/strings/string_view.h"
 #include "memsim/measure/environment.h"
 #include "memsim/report/comparison.h"
 #include "memsim/report/profile.h"
@@ -17,6 +20,10 @@ nlohmann::ordered_json ToJson(const PerPage& counts);
 nlohmann::ordered_json ToJson(const ExactCounts& counts);
 nlohmann::ordered_json ToJson(const Profile& profile);
 nlohmann::ordered_json ToJson(const Comparison2015& comparison);
+
+// What every measured result is wrapped in, as text.
+std::string JsonDocument(absl::string_view schema, bool partial, nlohmann::ordered_json result,
+                         const Environment& environment);
 
 }  // namespace memsim
 

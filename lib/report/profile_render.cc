@@ -11,13 +11,11 @@ namespace memsim {
 
 namespace {
 
-constexpr size_t kColumns = 100;
 
 std::string Heading(const Profile& p, const Environment& environment) {
   const Configuration& c = p.configuration;
   const OffInfo& off = kOffKinds[static_cast<size_t>(c.off())];
-  std::string text;
-  if (p.partial) text = "PARTIAL: interrupted; what follows is what had been measured until then\n";
+  std::string text = PartialNote(p.partial);
   absl::StrAppend(&text, Wrap(c.command(), kColumns, ""), Wrap(environment.Line(), kColumns, ""), "\n");
   absl::StrAppend(&text, Wrap(absl::StrCat(c.kernel->name, ", gate ", GateName(c.gate), ", memcg ",
                                            c.memcg(), " (", off.name, "; it costs: ", off.remains, ")"),
@@ -139,12 +137,7 @@ std::string ProfileText(const Profile& profile, const Environment& environment) 
 }
 
 std::string ProfileJson(const Profile& profile, const Environment& environment) {
-  nlohmann::ordered_json document;
-  document["schema"] = "memsim.run/1";
-  document["partial"] = profile.partial;
-  document["result"] = ToJson(profile);
-  document["environment"] = ToJson(environment);
-  return document.dump(2) + "\n";
+  return JsonDocument("memsim.run/1", profile.partial, ToJson(profile), environment);
 }
 
 std::string ProfileCsv(const Profile& profile) {

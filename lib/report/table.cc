@@ -59,6 +59,10 @@ std::string Range(const Interval& interval, int digits, double scale) {
   return absl::StrCat(Fixed(interval.low * scale, digits), "…", Fixed(interval.high * scale, digits));
 }
 
+std::string PartialNote(bool partial) {
+  return partial ? "PARTIAL: interrupted; what follows is what had been measured until then\n" : "";
+}
+
 std::string Wrap(absl::string_view text, size_t width, absl::string_view indent) {
   std::string out;
   std::string line(indent);

@@ -2,6 +2,7 @@
 #ifndef MEMSIM_LIB_REPORT_TABLE_H_
 #define MEMSIM_LIB_REPORT_TABLE_H_
 
+#include <cstddef>
 #include <initializer_list>
 #include <string>
 #include <vector>
@@ -10,6 +11,9 @@
 #include "memsim/measure/statistics.h"
 
 namespace memsim {
+
+// Columns a report may take.
+inline constexpr size_t kColumns = 100;
 
 class Table {
  public:
@@ -35,6 +39,8 @@ std::string Ns(double value);
 std::string NsRange(const Interval& interval);
 // "12.3…12.9"
 std::string Range(const Interval& interval, int digits, double scale = 1);
+// The line that heads a report whose measuring was interrupted; empty otherwise.
+std::string PartialNote(bool partial);
 // Columns a UTF-8 text takes on a terminal.
 size_t Width(absl::string_view text);
 // Breaks a paragraph into lines of at most `width` columns, each after `indent`.

@@ -1,19 +1,18 @@
-// Instantiates nothing: each kernel's code is compiled in translation units of its own.
+// Knows the kernels by name only: each entry is made where that kernel's code is compiled, so that a
+// change of one kernel compiles that kernel.
 #include "lib/session/kernel_table.h"
 
 #include <array>
 
-#include "memsim/session/make_kernel.h"
-#include "memsim_kernel_headers.h"  // generated from models/kernels/all.h
-
 namespace memsim {
 
-absl::Span<const Kernel* const> KernelTable() {
-#define MEMSIM_KERNEL(type, header) static constexpr Kernel k##type = MakeKernel<type>();
+#define MEMSIM_KERNEL(type, header) extern const Kernel kKernel##type;
 #include "models/kernels/all.h"
 #undef MEMSIM_KERNEL
+
+absl::Span<const Kernel* const> KernelTable() {
   static constexpr std::array kTable = {
-#define MEMSIM_KERNEL(type, header) &k##type,
+#define MEMSIM_KERNEL(type, header) &kKernel##type,
 #include "models/kernels/all.h"
 #undef MEMSIM_KERNEL
   };

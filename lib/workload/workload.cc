@@ -6,17 +6,14 @@
 #include "absl/strings/str_cat.h"
 #include "lib/input/model_file.h"
 #include "lib/workload/streams.h"
+#include "memsim/internal/range.h"
 #include "memsim/page/page_lists.h"
 
 namespace memsim {
 
 namespace {
 
-absl::Status CheckRange(absl::string_view what, int64_t value, int64_t least, int64_t most) {
-  if (value >= least && value <= most) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(what, " must be ", least, " to ", most, ", not ", value));
-}
+using internal::CheckRange;
 
 // Copies one integer parameter; the first error stays.
 template <class T>
@@ -138,7 +135,9 @@ void PrepareChurn(const Workload& workload, Placement placement, int threads, ui
 absl::StatusOr<Workload> LoadWorkload(absl::string_view name) {
   const auto file = ModelFile::Open("workloads", name);
   if (!file.ok()) return file.status();
-  return Parse(*file);
+  auto workload = Parse(*file);
+  if (workload.ok()) workload->given = std::string(name);
+  return workload;
 }
 
 absl::StatusOr<std::vector<Workload>> AllWorkloads() {
@@ -185,7 +184,7 @@ absl::StatusOr<PreparedWorkload> Prepare(const Workload& workload, Placement pla
   // Pages that sit on per-CPU free lists and in LRU batches cannot be allocated by others.
   const Pages slack(threads * (kPcpHigh + 2 * kPcpBatch));
   prepared.plan.memory = prepared.plan.memory + slack;
-  const absl::Status fits = CheckRange("the modelled memory, in pages (--region x workers),",
+  const absl::Status fits = CheckRange("modelled memory (--region x workers), in pages:",
                                        prepared.plan.memory.n, 1, 2 * kMaxRegion);
   if (!fits.ok()) return fits;
   return prepared;

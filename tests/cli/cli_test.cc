@@ -276,6 +276,16 @@ TEST(EchoTest, TheCommandGivesTheSameConfiguration) {
   EXPECT_EQ(one, two["result"]["configuration"]);
 }
 
+// A workload given as a file. Expect the echo to name the file, so that the line can be run again.
+TEST(EchoTest, NamesAWorkloadsFile) {
+  const std::string file = MEMSIM_SOURCE_DIR "/models/workloads/churn.json";
+  const Outcome outcome = Memsim(absl::StrCat("run --workload ", file,
+                                              " --faults 3000 --repetitions 2 --samples 1 --format json"));
+  const std::string command =
+      nlohmann::json::parse(outcome.out)["result"]["configuration"]["command"];
+  EXPECT_TRUE(absl::StrContains(command, absl::StrCat("--workload ", file, " "))) << command;
+}
+
 // Ctrl-C in the middle of a long run. Expect it to end at once, print what it has, and say PARTIAL.
 TEST(InterruptTest, CtrlCPrintsWhatThereIs) {
   Child child("run --faults 40000000 --repetitions 10000 --rest clear");

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "memsim/internal/compiler.h"
 #include "tests/oracle/oracle.h"
+#include "tests/support/session.h"
 
 namespace memsim::oracle {
 namespace {
@@ -223,16 +224,12 @@ TEST_P(ChurnTest, StoppedFromOutside) {
   Churn(*session, config, total);
 }
 
-std::string TestName(const testing::TestParamInfo<const Kernel*>& info) {
-  std::string name(info.param->name);
-  for (char& c : name) {
-    if (c == '.' || c == '-') c = '_';
-  }
-  return name;
+std::string NameOf(const testing::TestParamInfo<const Kernel*>& info) {
+  return support::TestName(info.param->name);
 }
 
 INSTANTIATE_TEST_SUITE_P(AllKernels, ChurnTest,
-                         testing::ValuesIn(AllKernels().begin(), AllKernels().end()), TestName);
+                         testing::ValuesIn(AllKernels().begin(), AllKernels().end()), NameOf);
 
 }  // namespace
 }  // namespace memsim::oracle

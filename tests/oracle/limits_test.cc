@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "tests/oracle/oracle.h"
+#include "tests/support/session.h"
 
 namespace memsim::oracle {
 namespace {
@@ -266,19 +267,16 @@ TEST(DrainTest, OtherCpusStocksAreGivenBack) {
   }
 }
 
-std::string TestName(const testing::TestParamInfo<LimitsTest::ParamType>& info) {
-  std::string name = absl::StrCat(std::get<0>(info.param)->name, "_", std::get<1>(info.param).name);
-  for (char& c : name) {
-    if (c == '.' || c == '-') c = '_';
-  }
-  return name;
+std::string NameOf(const testing::TestParamInfo<LimitsTest::ParamType>& info) {
+  return support::TestName(
+      absl::StrCat(std::get<0>(info.param)->name, "_", std::get<1>(info.param).name));
 }
 
 INSTANTIATE_TEST_SUITE_P(AllKernels, LimitsTest,
                          testing::Combine(testing::ValuesIn(AllKernels().begin(),
                                                             AllKernels().end()),
                                           testing::ValuesIn(kMachines)),
-                         TestName);
+                         NameOf);
 
 }  // namespace
 }  // namespace memsim::oracle

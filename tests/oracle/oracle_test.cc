@@ -10,6 +10,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "memsim/internal/compiler.h"
+#include "tests/support/session.h"
 
 namespace memsim::oracle {
 namespace {
@@ -258,19 +259,16 @@ TEST(GateTest, TurnedBetweenPhases) {
   }
 }
 
-std::string TestName(const testing::TestParamInfo<OracleTest::ParamType>& info) {
-  std::string name = absl::StrCat(std::get<0>(info.param)->name, "_", std::get<1>(info.param).name);
-  for (char& c : name) {
-    if (c == '.' || c == '-') c = '_';
-  }
-  return name;
+std::string NameOf(const testing::TestParamInfo<OracleTest::ParamType>& info) {
+  return support::TestName(
+      absl::StrCat(std::get<0>(info.param)->name, "_", std::get<1>(info.param).name));
 }
 
 INSTANTIATE_TEST_SUITE_P(AllKernels, OracleTest,
                          testing::Combine(testing::ValuesIn(AllKernels().begin(),
                                                             AllKernels().end()),
                                           testing::ValuesIn(kMachines)),
-                         TestName);
+                         NameOf);
 
 }  // namespace
 }  // namespace memsim::oracle

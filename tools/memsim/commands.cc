@@ -7,6 +7,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "memsim/internal/range.h"
 #include "memsim/report/render.h"
 #include "tools/memsim/output.h"
 
@@ -32,12 +33,6 @@ int PrintAs(Format format, Text text, Json json, Csv csv) {
     case Format::kCsv: return Print(csv());
   }
   return kWrong;
-}
-
-absl::Status InRange(absl::string_view flag, int64_t value, int64_t least, int64_t most) {
-  if (value >= least && value <= most) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat(flag, " ", value, "; valid: ", least, " to ", most));
 }
 
 int RunDemo(const Options& options, Format format, const std::atomic<bool>* stop) {
@@ -128,8 +123,9 @@ std::string ListText(const std::vector<Entry>& entries) {
 int Run(const Options& options) {
   const auto format = FindFormat(options.format);
   if (!format.ok()) return Refuse(format.status());
-  for (const absl::Status& status : {InRange("--repetitions", options.repetitions, 1, 10000),
-                                     InRange("--samples", options.samples, 1, 10000000)}) {
+  for (const absl::Status& status :
+       {internal::CheckRange("--repetitions", options.repetitions, 1, 10000),
+        internal::CheckRange("--samples", options.samples, 1, 10000000)}) {
     if (!status.ok()) return Refuse(status);
   }
   const std::atomic<bool>* stop = InstallInterrupt();

@@ -23,6 +23,21 @@
 // Stops the compiler from moving memory accesses across this point; no instruction.
 #define MEMSIM_BARRIER() asm volatile("" ::: "memory")
 
+namespace memsim::internal {
+
+// No later instruction starts before every earlier one is complete, as on entry to an exception.
+inline void WaitForEarlierInstructions() {
+#if defined(__x86_64__)
+  asm volatile("lfence" ::: "memory");
+#elif defined(__aarch64__)
+  asm volatile("dsb nsh\n\tisb" ::: "memory");
+#else
+  __sync_synchronize();
+#endif
+}
+
+}  // namespace memsim::internal
+
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define MEMSIM_SANITIZED 1
 #elif defined(__has_feature)

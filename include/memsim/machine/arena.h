@@ -20,6 +20,7 @@
 
 #include "absl/types/span.h"
 #include "memsim/internal/check.h"
+#include "memsim/internal/compiler.h"
 #include "memsim/machine/field_table.h"
 
 namespace memsim {
@@ -88,7 +89,7 @@ class Arena {
   uint64_t Reserve(uint64_t bytes, size_t align);
 
   template <class T>
-  void Name(uint64_t at, std::string name, uint64_t count, uint64_t stride) {
+  MEMSIM_COLD void Name(uint64_t at, std::string name, uint64_t count, uint64_t stride) {
     static constexpr auto kFields = T::Fields();
     static_assert(Covers(kFields, sizeof(T), alignof(T)), "a field is missing or out of order");
     AddRegion({at, stride, count, std::move(name), T::kTypeName, kFields});

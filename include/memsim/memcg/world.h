@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "memsim/internal/compiler.h"
 #include "memsim/machine/arena.h"
 #include "memsim/machine/deferred.h"
 #include "memsim/memcg/kernel_image.h"
@@ -50,7 +51,7 @@ class World {
             [](ImageData<T>* image) { static_cast<Image<Bundle>*>(image)->~Image(); }};
   }
 
-  World(const WorldPlan& plan, ImageMaker maker)
+  MEMSIM_COLD World(const WorldPlan& plan, ImageMaker maker)
       : plan_(plan), maker_(maker), arena_(ArenaBytes(plan) + maker.bytes), mailboxes_(plan.cpus) {
     PlaceImage();
     PlaceCpuAreas();
@@ -62,7 +63,7 @@ class World {
     image_->globals.root_mem_cgroup.store(image_->memcgs[0]);
     image_->globals.do_swap_account.store(plan.memsw ? 1 : 0);
   }
-  ~World() { maker_.destroy(image_); }
+  MEMSIM_COLD ~World() { maker_.destroy(image_); }
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
@@ -141,7 +142,7 @@ class World {
     return bytes + sizeof(Page) * static_cast<uint64_t>(plan.memory.n);
   }
 
-  void PlaceImage() {
+  MEMSIM_COLD void PlaceImage() {
     const uint64_t at = arena_.Reserve(maker_.bytes, kPage);
     image_ = maker_.make(arena_.base() + at);
     arena_.template Name<Globals<T>>(at + OffsetInImage(&image_->globals), "globals", 1,
@@ -153,7 +154,7 @@ class World {
                                  reinterpret_cast<const std::byte*>(image_));
   }
 
-  void PlaceCpuAreas() {
+  MEMSIM_COLD void PlaceCpuAreas() {
     const uint64_t stride = AreaStride(plan_);
     areas_ = arena_.Reserve(stride * static_cast<uint64_t>(plan_.cpus), kPage);
     image_->area0 = arena_.base() + areas_;
@@ -181,7 +182,7 @@ class World {
     }
   }
 
-  void PlaceZones() {
+  MEMSIM_COLD void PlaceZones() {
     Zone<M>* zones = arena_.template New<Zone<M>>("zone", kMaxNrZones, 64);
     image_->globals.node_zones.store(zones);
     image_->zone_count = plan_.zones;
@@ -199,7 +200,7 @@ class World {
 
   // Reserves `sizeof(Object)` in every CPU's dynamic area; the offset from the per-CPU base.
   template <class Object>
-  uint64_t PlacePerCpu(const std::string& what) {
+  MEMSIM_COLD uint64_t PlacePerCpu(const std::string& what) {
     const uint64_t offset = dynamic_;
     dynamic_ += sizeof(Object);
     for (CpuId cpu = 0; cpu < plan_.cpus; ++cpu) {
@@ -210,7 +211,7 @@ class World {
     return offset;
   }
 
-  void PlaceMemcg(size_t i) {
+  MEMSIM_COLD void PlaceMemcg(size_t i) {
     const MemcgSpec& spec = plan_.memcgs[i];
     const std::string name = absl::StrCat("memcg ", spec.name);
     Memcg* memcg = arena_.template New<Memcg>(name, 1, 64);
@@ -247,7 +248,7 @@ class World {
     image_->memcgs.push_back(memcg);
   }
 
-  void PlaceThresholds(const MemcgSpec& spec, Memcg* memcg) {
+  MEMSIM_COLD void PlaceThresholds(const MemcgSpec& spec, Memcg* memcg) {
     auto* ary = arena_.template New<ThresholdAry<M>>(absl::StrCat(spec.name, ".thresholds"), 1, 64);
     ary->current_threshold.store(-1);
     ary->size.store(static_cast<uint32_t>(spec.thresholds.size()));
@@ -257,7 +258,7 @@ class World {
     memcg->thresholds.store(ary);
   }
 
-  void PlaceMm(size_t i) {
+  MEMSIM_COLD void PlaceMm(size_t i) {
     const MmSpec& spec = plan_.mms[i];
     auto* task = arena_.template New<TaskStruct<M>>(absl::StrCat("task ", i), 1, 64);
     auto* mm = arena_.template New<MmStruct<M>>(absl::StrCat("mm ", i), 1, 64);
@@ -271,7 +272,7 @@ class World {
   }
 
   // Behind everything else: addresses do not depend on whether there is more than one CPU.
-  void PlaceThreads() {
+  MEMSIM_COLD void PlaceThreads() {
     static_assert(sizeof(TaskStruct<M>) % kCacheLine == 0, "no two threads share a line");
     const uint64_t others = static_cast<uint64_t>(plan_.cpus) - 1;
     if (others == 0) return;
@@ -281,7 +282,7 @@ class World {
     }
   }
 
-  void PlacePages() {
+  MEMSIM_COLD void PlacePages() {
     Page* pages = arena_.template New<Page>("page", static_cast<uint64_t>(plan_.memory.n), 64);
     pages_ = arena_.OffsetOf(pages);
     image_->globals.mem_map.store(pages);

@@ -21,6 +21,7 @@ class NativeSessionBase : public SessionBase<T> {
  public:
   NativeSessionBase(const SessionConfig& config, typename World<T>::ImageMaker maker, RestObjects rest)
       : SessionBase<T>(config, maker), rest_(std::move(rest)) {}
+  MEMSIM_COLD ~NativeSessionBase() override = default;  // not once more in each NativeSession
 
   ExecResult Execute(absl::Span<OperationStream* const> streams) override {
     ExecResult result;

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "memsim/internal/compiler.h"
 #include "memsim/memcg/world.h"
 #include "memsim/session.h"
 
@@ -41,7 +42,7 @@ class SessionBase : public Session {
 
   const Arena& arena() const override { return world_->arena(); }
 
-  Ledger ReadLedger() override {
+  MEMSIM_COLD Ledger ReadLedger() override {
     Ledger ledger;
     ImageData<T>& image = world_->image();
     for (size_t i = 0; i < config_.plan.memcgs.size(); ++i) ledger.memcgs.push_back(ReadRow(i));
@@ -103,7 +104,7 @@ class SessionBase : public Session {
     }
   }
 
-  LedgerRow ReadRow(size_t i) {
+  MEMSIM_COLD LedgerRow ReadRow(size_t i) {
     const MemcgSpec& spec = config_.plan.memcgs[i];
     Memcg* memcg = world_->memcg(static_cast<int>(i));
     LedgerRow row;

@@ -29,6 +29,7 @@ enum class Generator : uint8_t { kSweep, kChurn };
 // One file of models/workloads/.
 struct Workload {
   std::string name;
+  std::string given;  // what it was loaded as: its name, or the path of its file
   std::string summary;
   std::string source;
   Generator generator = Generator::kSweep;
