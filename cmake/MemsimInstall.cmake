@@ -2,7 +2,7 @@
 # memsim::memsim.
 include(CMakePackageConfigHelpers)
 
-install(TARGETS memsim EXPORT memsimTargets)
+install(TARGETS memsim memsim_static_key EXPORT memsimTargets)
 install(DIRECTORY include/memsim DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(DIRECTORY models/kernels DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/models"
         FILES_MATCHING PATTERN "*.h")
