@@ -8,8 +8,6 @@
 #include <functional>
 #include <memory>
 
-#include "lib/static_key/transaction.h"
-
 namespace memsim::static_key::internal {
 
 namespace {
@@ -174,14 +172,13 @@ Result Registry::Flip(const std::vector<Site*>& sites, const std::function<void(
   if (!obstacle.empty()) return Result::Error(obstacle);
   const TextError reopened = text_.Reopen();
   if (!reopened.ok()) return Result::Error(reopened.Text());
-  std::vector<Change> changes;
-  changes.reserve(sites.size());
+  changes_.clear();
   for (const Site* site : sites) {
-    changes.push_back({site->at, code(*site, false), code(*site, true), site->stuck});
+    changes_.push_back({site->at, code(*site, false), code(*site, true), site->stuck});
   }
   ++flips_;
-  const Outcome outcome = Transaction(text_).Run(changes, publish);
-  for (size_t i = 0; i < sites.size(); ++i) sites[i]->stuck = changes[i].stuck;
+  const Outcome outcome = transaction_.Run(changes_, publish);
+  for (size_t i = 0; i < sites.size(); ++i) sites[i]->stuck = changes_[i].stuck;
   if (outcome.error.empty()) return {};
   std::string message = outcome.error;
   if (outcome.lost > 0) {

@@ -11,6 +11,7 @@
 
 #include "lib/static_key/site_code.h"
 #include "lib/static_key/text.h"
+#include "lib/static_key/transaction.h"
 #include "lib/static_key/trap.h"
 #include "memsim/static_key/static_call.h"
 #include "memsim/static_key/static_key.h"
@@ -64,6 +65,8 @@ class Registry {
   bool started_ = false;
   Mechanism mechanism_;
   Text text_;
+  Transaction transaction_{text_};
+  std::vector<Change> changes_;  // of the flip under way
   std::list<ImageSites> images_;
   std::unordered_map<const void*, std::vector<Site*>> by_key_;  // by address
   long flips_ = 0;

@@ -50,9 +50,10 @@ std::string FlipProbe(Text& text, const Record& record) {
   const uintptr_t at = AddressAt(record.site);
   const Code in_file = Jump(at, AddressAt(record.test));
   Code now = in_file;
+  Transaction transaction(text);
   const auto change = [&](Code to) {
     std::vector<Change> one = {{at, now, to, false}};
-    const Outcome outcome = Transaction(text).Run(one, [](bool) {});
+    const Outcome outcome = transaction.Run(one, [](bool) {});
     if (outcome.error.empty()) now = to;
     return outcome.error;
   };

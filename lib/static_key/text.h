@@ -14,7 +14,7 @@
 namespace memsim::static_key::internal {
 
 // What a test may make fail: called before each operation, a non-zero answer is the errno it fails with.
-enum class TextOp { kWrite, kBarrier, kUndoWrite, kUndoBarrier, kUndoReplace };
+enum class TextOp { kWrite, kBarrier, kUndoWrite, kUndoBarrier };
 using TextFault = int (*)(TextOp op);
 void SetTextFault(TextFault fault);
 

@@ -1,5 +1,6 @@
 #include "lib/static_key/transaction.h"
 
+#include <cstddef>
 #include <cstdio>
 #include <cstring>
 
@@ -7,7 +8,7 @@ namespace memsim::static_key::internal {
 
 namespace {
 
-constexpr uintptr_t kWindow = 64 << 10;
+constexpr uintptr_t kWindow = 1 << 20;
 constexpr uintptr_t kGap = 4096;
 
 std::string Hex(const void* bytes, size_t n) {
@@ -19,16 +20,6 @@ std::string Hex(const void* bytes, size_t n) {
     text += two;
   }
   return text;
-}
-
-// One past the last site of the window that begins with sites[first].
-size_t WindowEnd(const std::vector<Change*>& sites, size_t first) {
-  size_t end = first + 1;
-  while (end < sites.size() && sites[end]->at - sites[end - 1]->at < kGap &&
-         sites[end]->at + kSiteBytes - sites[first]->at <= kWindow) {
-    ++end;
-  }
-  return end;
 }
 
 }  // namespace
@@ -46,31 +37,52 @@ std::string Transaction::Verify(const std::vector<Change>& changes) const {
   return {};
 }
 
+void Transaction::MakeWindows(const std::vector<Change*>& sites) {
+  windows_.clear();
+  size_t total = 0;
+  const auto size = [&](const Window& w) { return sites[w.end - 1]->at + kSiteBytes - sites[w.first]->at; };
+  for (size_t first = 0; first < sites.size();) {
+    size_t end = first + 1;
+    while (end < sites.size() && sites[end]->at - sites[end - 1]->at < kGap &&
+           sites[end]->at + kSiteBytes - sites[first]->at <= kWindow) {
+      ++end;
+    }
+    total += size(windows_.emplace_back(Window{first, end, nullptr}));
+    first = end;
+  }
+  if (bytes_.size() < total) bytes_.resize(total);
+  uint8_t* bytes = bytes_.data();
+  for (Window& window : windows_) {
+    window.bytes = bytes;
+    std::memcpy(bytes, reinterpret_cast<const void*>(sites[window.first]->at), size(window));
+    bytes += size(window);
+  }
+}
+
 TextError Transaction::WritePart(const std::vector<Change*>& sites, Part part, Code Change::*code,
                                  bool undo) {
-  for (size_t first = 0; first < sites.size();) {
-    const size_t end = WindowEnd(sites, first);
-    const uintptr_t begin = sites[first]->at;
-    const size_t size = sites[end - 1]->at + kSiteBytes - begin;
-    window_.resize(size);
-    std::memcpy(window_.data(), reinterpret_cast<const void*>(begin), size);
-    for (size_t i = first; i < end; ++i) {
-      uint8_t* site = window_.data() + (sites[i]->at - begin);
+  for (const Window& window : windows_) {
+    const uintptr_t begin = sites[window.first]->at;
+    for (size_t i = window.first; i < window.end; ++i) {
+      uint8_t* site = window.bytes + (sites[i]->at - begin);
       const uint8_t* bytes = (sites[i]->*code).bytes;
       switch (part) {
         case Part::kTrap: std::memcpy(site, kBreakpoint, kHeadBytes); break;
-        case Part::kTail: std::memcpy(site + kHeadBytes, bytes + kHeadBytes, kSiteBytes - kHeadBytes); break;
+        case Part::kTail:
+          std::memcpy(site + kHeadBytes, bytes + kHeadBytes, kSiteBytes - kHeadBytes);
+          break;
         case Part::kHead: std::memcpy(site, bytes, kHeadBytes); break;
       }
     }
-    const TextError error = text_.Write(begin, window_.data(), size, undo);
+    const size_t size = sites[window.end - 1]->at + kSiteBytes - begin;
+    const TextError error = text_.Write(begin, window.bytes, size, undo);
     if (!error.ok()) return error;
-    first = end;
   }
   return {};
 }
 
 TextError Transaction::Replace(const std::vector<Change*>& sites, Code Change::*code, bool undo) {
+  MakeWindows(sites);
   TextError error = WritePart(sites, Part::kTrap, code, undo);
   if (error.ok()) error = text_.Barrier(undo);
   if (kSiteBytes > kHeadBytes) {
@@ -103,9 +115,9 @@ Outcome Transaction::Run(std::vector<Change>& changes, const std::function<void(
   outcome.error = Verify(changes);
   if (!outcome.error.empty()) return outcome;
   publish(true);
-  std::vector<Change*> all;
-  for (Change& change : changes) all.push_back(&change);
-  const TextError error = Replace(all, &Change::to, /*undo=*/false);
+  all_.clear();
+  for (Change& change : changes) all_.push_back(&change);
+  const TextError error = Replace(all_, &Change::to, /*undo=*/false);
   if (error.ok()) {
     for (Change& change : changes) change.stuck = false;
     return outcome;

@@ -103,7 +103,8 @@ extern "C" {
 [[gnu::weak, gnu::visibility("hidden")]] extern const Record __stop_memsim_static_key_sites[];
 }
 
-struct Image {
+// Hidden: a library's destructor must not be the program's, which would give back the program's sites.
+struct [[gnu::visibility("hidden")]] Image {
   Image() { Register(__start_memsim_static_key_sites, __stop_memsim_static_key_sites); }
   ~Image() { Unregister(__start_memsim_static_key_sites); }
   Image(const Image&) = delete;
