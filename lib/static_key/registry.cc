@@ -133,8 +133,11 @@ void Registry::Add(const Record* begin, const Record* end) {
   ImageSites& image = images_.emplace_back(ImageSites{begin, 1, {}});
   for (const Record* record = begin; record != end; ++record) {
     const Site site = FromRecord(*record);
-    // A record whose site the linker dropped or somebody patched is left alone; it cannot be flipped.
-    if (CodeAt(site.at) == CodeInFile(site)) image.sites.push_back(site);
+    if (CodeAt(site.at) == CodeInFile(site)) {
+      image.sites.push_back(site);
+    } else {
+      ++rejected_;
+    }
   }
   Reindex();
   if (mechanism_.patched) Arm(image.sites);
@@ -238,6 +241,7 @@ Counters Registry::GetCounters() {
   counters.flips = flips_;
   counters.barriers = text_.barriers();
   counters.traps = TrapsTaken();
+  counters.rejected = rejected_;
   for (const ImageSites& image : images_) {
     for (const Site& site : image.sites) {
       ++counters.sites;

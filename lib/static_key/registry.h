@@ -70,6 +70,7 @@ class Registry {
   std::list<ImageSites> images_;
   std::unordered_map<const void*, std::vector<Site*>> by_key_;  // by address
   long flips_ = 0;
+  long rejected_ = 0;
 };
 
 // Flips a site of its own, both ways and through a breakpoint, and looks at what executes. Empty: it works.

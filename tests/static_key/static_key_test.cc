@@ -60,6 +60,7 @@ TEST_F(StaticKeyTest, PatchesHere) {
   if (std::getenv("MEMSIM_STATIC_KEY") != nullptr) GTEST_SKIP() << "the environment asks for the fallback";
   EXPECT_TRUE(mechanism().patched) << mechanism().text;
   EXPECT_EQ(counters().armed, counters().sites);
+  EXPECT_EQ(counters().rejected, 0);
 }
 
 // Both kinds of key and of branch, flipped twice. Expect every site to follow, and the count to be 0 or 1.

@@ -124,6 +124,7 @@ void FlipBroken(long flips) {
 }
 #endif
 
+// An even number of flips, so that the key ends where it was.
 bool Flip(long flips) {
   for (long i = 1; i <= flips; ++i) {
     const bool on = i % 2 != 0;
@@ -146,7 +147,7 @@ bool Flip(long flips) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const long flips = argc > 1 ? std::atol(argv[1]) : 1000;
+  const long flips = (argc > 1 ? std::atol(argv[1]) : 1000) / 2 * 2;
   const bool broken = argc > 2 && std::strcmp(argv[2], "broken") == 0;
   const auto functions = Functions(argc > 3 ? argv[3] : nullptr);
   Seen seen[kReaders];
@@ -162,6 +163,10 @@ int main(int argc, char** argv) {
 #endif
   } else {
     flipped = Flip(flips);
+    // A run without a trap has not tested what it is for: go on for a while.
+    for (int more = 0; flipped && more < 20 && sk::counters().traps == before.traps; ++more) {
+      flipped = Flip(flips);
+    }
   }
   stop.store(true);
   for (std::thread& reader : readers) reader.join();
@@ -181,7 +186,15 @@ int main(int argc, char** argv) {
   std::printf("decided samples: %ld off, %ld on; undecided: %ld; wrong: %ld\n", all.decided[0],
               all.decided[1], all.undecided, all.wrong);
   if (!flipped || all.wrong != 0 || after.stuck != 0) return 1;
-  if (sk::mechanism().patched && barriers != kBarriers * flips) return 1;
+  // Every site has a record (one more is the library's probe), and every record a site.
+  constexpr long kSites = many_sites::kFunctions * many_sites::kSitesPerFunction;
+  if (after.sites < kSites + 1 || after.rejected != 0) {
+    std::printf("%ld sites, at least %ld expected; %ld records without a site\n", after.sites, kSites + 1,
+                after.rejected);
+    return 1;
+  }
+  if (sk::mechanism().patched && after.armed != after.sites) return 1;
+  if (sk::mechanism().patched && barriers != kBarriers * (after.flips - before.flips)) return 1;
   if (all.decided[0] < 100 || all.decided[1] < 100 || (sk::mechanism().patched && traps == 0)) {
     std::printf("inconclusive\n");
     return 3;

@@ -117,7 +117,8 @@ struct Counters {
   long traps = 0;           // threads that met a breakpoint of ours
   long sites = 0;           // registered now
   long armed = 0;           // of these: patched, not testing the key
-  long stuck = 0;           // of these: left at a breakpoint by a failed undo; they follow the key
+  long rejected = 0;        // records whose site is not what the file should hold; left alone
+  long stuck = 0;           // of the sites: left at a breakpoint by a failed undo; they follow the key
 };
 Counters counters();
 
