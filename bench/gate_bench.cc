@@ -1,48 +1,157 @@
 // Question: what does one evaluation of mem_cgroup_disabled() cost, by gate?
 //
-// Each iteration asks the gate 64 times, so that the loop weighs little; per_gate is the quotient. On
-// x86 flag and atomic are the same machine code but for the sense of the branch (tests/codegen).
+// The slope of time over 1, 4, 16 and 64 gates in the timed region, minus the slope of the same region
+// without gates, both from the same round: what a region costs to enter and to time cancels out, and so does
+// what is done between the gates. Where that is
+//   hot       nothing
+//   evicted   the line of the gate's word is flushed from all caches
+//   cleared   4 KiB are zeroed, as they are before a charge
+// ns_per_gate is the median over the rounds, ns_low and ns_high are its 95 % interval. Time and CPU columns
+// are those of the whole measurement and mean nothing. On x86 flag and atomic are the same machine code but
+// for the sense of the branch (tests/codegen).
 #include <array>
+#include <cstring>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "bench/support.h"
 #include "memsim/gate/gate.h"
+#include "memsim/gate/static_key_switch.h"
+#include "memsim/internal/compiler.h"
 #include "memsim/machine/native.h"
+#include "memsim/measure/statistics.h"
+#include "memsim/workload/random.h"
 
 namespace memsim {
 namespace {
 
 using M = Native<BuildConfig{}>;
-constexpr int kGatesPerIteration = 64;
+enum class Between { kNothing, kEvict, kClear };
+constexpr int kRounds = 201;
+constexpr std::array<int, 4> kSizes = {1, 4, 16, 64};
 
-template <class Gate>
+alignas(64) CgroupSubsys<M> subsys;
+alignas(4096) char page[4096];
+
+template <Between kBetween>
+MEMSIM_INLINED void Separate() {
+  if constexpr (kBetween == Between::kEvict) {
+#if defined(__x86_64__)
+    __builtin_ia32_clflush(&subsys.disabled);
+    asm volatile("mfence" ::: "memory");
+#elif defined(__aarch64__)
+    asm volatile("dc civac, %0\n\tdsb ish" : : "r"(&subsys.disabled) : "memory");
+#endif
+  } else if constexpr (kBetween == Between::kClear) {
+    std::memset(page, 0, sizeof(page));
+    asm volatile("" : : "r"(page) : "memory");
+  }
+  MEMSIM_BARRIER();
+}
+
+struct NoGate {};
+
+// kGates gates one after the other, each a site of its own. How many were open.
+template <class Gate, Between kBetween, int kGates>
+__attribute__((noinline)) int Region() {
+  int open = 0;
+  [&]<size_t... kIndex>(std::index_sequence<kIndex...>) {
+    const auto one = [&](auto) __attribute__((always_inline)) {
+      Separate<kBetween>();
+      if constexpr (!std::is_same_v<Gate, NoGate>) {
+        if (Gate().Open(subsys)) ++open;
+      }
+      asm volatile("" : "+r"(open) : : "memory");
+    };
+    (one(std::integral_constant<size_t, kIndex>()), ...);
+  }(std::make_index_sequence<static_cast<size_t>(kGates)>());
+  return open;
+}
+
+using RegionFunction = int (*)();
+template <class Gate, Between kBetween>
+constexpr std::array<RegionFunction, 4> kRegions = {&Region<Gate, kBetween, 1>, &Region<Gate, kBetween, 4>,
+                                                    &Region<Gate, kBetween, 16>, &Region<Gate, kBetween, 64>};
+
+// ns of one call, from as many as make the clock's own cost small.
+double TimeOf(RegionFunction region, int calls) {
+  const uint64_t begin = native::NowNs();
+  for (int i = 0; i < calls; ++i) benchmark::DoNotOptimize(region());
+  return static_cast<double>(native::NowNs() - begin) / calls;
+}
+
+// Times of one round -> slope, ns per gate.
+double SlopeOf(const std::array<RegionFunction, 4>& regions, int calls, Random& random) {
+  std::array<size_t, 4> order = {0, 1, 2, 3};
+  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.Below(i)]);
+  std::vector<double> x(4), y(4);
+  for (const size_t i : order) {
+    x[i] = kSizes[i];
+    y[i] = TimeOf(regions[i], std::max(1, calls / kSizes[i]));
+  }
+  return Slope(x, y);
+}
+
+template <class Gate, Between kBetween>
 void BM_Gate(benchmark::State& state) {
-  static CgroupSubsys<M> subsys;
   const bool on = state.range(0) != 0;
   subsys.SetEnabled(on);
-  const Gate gate;
-  if (gate.Open(subsys) != on) {
+  StaticKeySwitch keys(on);
+  const StaticKeySwitch::Turn turn(keys);
+  if (!turn.status().ok()) {
+    state.SkipWithError(std::string(turn.status().message()).c_str());
+    return;
+  }
+  if (kRegions<Gate, kBetween>[3]() != (on ? 64 : 0)) {
     state.SkipWithError("the gate gives the wrong answer");
     return;
   }
+  constexpr int kCalls = kBetween == Between::kNothing ? 6400 : 256;
+  Random random(1);
+  std::vector<double> slopes;
   for (auto _ : state) {
-    int open = 0;
-    for (int i = 0; i < kGatesPerIteration; ++i) {
-      benchmark::ClobberMemory();
-      if (gate.Open(subsys)) ++open;
+    for (int round = 0; round < kRounds; ++round) {
+      // Which of the two comes first is drawn, too.
+      double gate = 0, bare = 0;
+      const bool gate_first = random.Below(2) != 0;
+      if (gate_first) gate = SlopeOf(kRegions<Gate, kBetween>, kCalls, random);
+      bare = SlopeOf(kRegions<NoGate, kBetween>, kCalls, random);
+      if (!gate_first) gate = SlopeOf(kRegions<Gate, kBetween>, kCalls, random);
+      slopes.push_back(gate - bare);
     }
-    benchmark::DoNotOptimize(open);
   }
-  state.counters["per_gate"] = benchmark::Counter(
-      static_cast<double>(state.iterations()) * kGatesPerIteration,
-      benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  const Interval cost = MedianInterval(slopes);
+  state.counters["ns_per_gate"] = cost.centre;
+  state.counters["ns_low"] = cost.low;
+  state.counters["ns_high"] = cost.high;
 }
-BENCHMARK(BM_Gate<ConstantGate<true>>)->Name("Gate/constant")->ArgName("on")->Arg(1);
-BENCHMARK(BM_Gate<ConstantGate<false>>)->Name("Gate/constant")->ArgName("on")->Arg(0);
-BENCHMARK(BM_Gate<FlagGate>)->Name("Gate/flag")->ArgName("on")->Arg(0)->Arg(1);
-BENCHMARK(BM_Gate<AtomicGate>)->Name("Gate/atomic")->ArgName("on")->Arg(0)->Arg(1);
-BENCHMARK(BM_Gate<IndirectGate>)->Name("Gate/indirect")->ArgName("on")->Arg(0)->Arg(1);
+
+template <class Gate, Between kBetween>
+void RegisterOne(const std::string& name, const std::vector<int64_t>& outcomes) {
+  auto* one = benchmark::RegisterBenchmark(name.c_str(), &BM_Gate<Gate, kBetween>);
+  one->ArgName("on")->Iterations(1)->Unit(benchmark::kMillisecond);
+  for (const int64_t on : outcomes) one->Arg(on);
+}
+
+template <class Gate>
+void RegisterGate(const char* name, const std::vector<int64_t>& outcomes = {0, 1}) {
+  RegisterOne<Gate, Between::kNothing>(absl::StrCat("Gate/", name, "/hot"), outcomes);
+  RegisterOne<Gate, Between::kEvict>(absl::StrCat("Gate/", name, "/evicted"), outcomes);
+  RegisterOne<Gate, Between::kClear>(absl::StrCat("Gate/", name, "/cleared"), outcomes);
+}
 
 }  // namespace
 }  // namespace memsim
 
-int main(int argc, char** argv) { return memsim::BenchMain(argc, argv, {}); }
+int main(int argc, char** argv) {
+  using namespace memsim;
+  RegisterGate<ConstantGate<false>>("constant", {0});
+  RegisterGate<ConstantGate<true>>("constant", {1});
+  RegisterGate<FlagGate>("flag");
+  RegisterGate<AtomicGate>("atomic");
+  RegisterGate<StaticKeyGate>("static_key");
+  RegisterGate<IndirectGate>("indirect");
+  return BenchMain(argc, argv, {});
+}

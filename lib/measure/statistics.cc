@@ -25,6 +25,20 @@ double Median(std::vector<double> values) {
   return MedianOfSorted(values);
 }
 
+double Slope(const std::vector<double>& x, const std::vector<double>& y) {
+  double mean_x = 0, mean_y = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    mean_x += x[i] / static_cast<double>(x.size());
+    mean_y += y[i] / static_cast<double>(y.size());
+  }
+  double xy = 0, xx = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    xy += (x[i] - mean_x) * (y[i] - mean_y);
+    xx += (x[i] - mean_x) * (x[i] - mean_x);
+  }
+  return xy / xx;
+}
+
 Interval MedianInterval(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   const int n = static_cast<int>(values.size());

@@ -58,6 +58,12 @@ TEST(MedianIntervalTest, CoversSkewedData) {
   EXPECT_LE(covered, kTrials * 99 / 100);
 }
 
+// Points on a line, and points beside it. Expect the line's slope, and the least-squares one.
+TEST(SlopeTest, IsTheLines) {
+  EXPECT_DOUBLE_EQ(Slope({1, 4, 16, 64}, {5.5, 7, 13, 37}), 0.5);
+  EXPECT_DOUBLE_EQ(Slope({0, 1, 2}, {0, 3, 0}), 0);
+}
+
 // The ratio of two medians over paired rounds with a known truth of 0.2. Expect it inside the interval.
 TEST(BootstrapTest, CoversARatioOfMedians) {
   std::mt19937_64 engine(3);

@@ -21,6 +21,8 @@
 #include <thread>
 #include <vector>
 
+#include "lib/static_key/text.h"
+
 #if defined(TORTURE_LIBRARY)
 #include "tests/static_key/many_sites.h"
 extern "C" void torture_table(many_sites::Function* table) {
@@ -124,6 +126,13 @@ void FlipBroken(long flips) {
 }
 #endif
 
+// Lets readers run in the middle of a flip now and then, also where every CPU is taken.
+int YieldAtBarriers(sk::internal::TextOp op) {
+  static int barriers = 0;
+  if (op == sk::internal::TextOp::kBarrier && ++barriers % 16 == 0) sched_yield();
+  return 0;
+}
+
 // An even number of flips, so that the key ends where it was.
 bool Flip(long flips) {
   for (long i = 1; i <= flips; ++i) {
@@ -162,6 +171,7 @@ int main(int argc, char** argv) {
     FlipBroken(flips);
 #endif
   } else {
+    sk::internal::SetTextFault(&YieldAtBarriers);
     flipped = Flip(flips);
     // A run without a trap has not tested what it is for: go on for a while.
     for (int more = 0; flipped && more < 20 && sk::counters().traps == before.traps; ++more) {

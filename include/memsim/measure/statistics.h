@@ -31,6 +31,9 @@ Interval BootstrapInterval(int rounds, uint64_t seed,
                            const std::function<double(const std::vector<int>&)>& statistic,
                            int resamples = 1000);
 
+// Least-squares slope of y over x; both have the same size, at least two different x.
+double Slope(const std::vector<double>& x, const std::vector<double>& y);
+
 // 95 % interval of a share: Wilson's, `hits` of `total` samples.
 Interval ShareInterval(int64_t hits, int64_t total);
 
