@@ -89,6 +89,7 @@ struct CpuResult {
 
 struct ExecResult {
   std::vector<CpuResult> cpus;
+  absl::Status status;  // an error: nothing was executed
   bool interrupted = false;
   std::optional<SimResult> sim;
 
@@ -133,7 +134,8 @@ class Session {
   // Executes one stream per modelled CPU. On native and tracing the world goes on from where it is; on
   // simulated every call starts from a fresh world (a run may have to be repeated).
   virtual ExecResult Execute(absl::Span<OperationStream* const> streams) = 0;
-  // Gives back every CPU's LRU batch and stock and runs deferred work.
+  // Gives back every CPU's LRU batch and stock and runs deferred work; does nothing when the gate's keys
+  // cannot be patched to this session's state.
   virtual void Drain() = 0;
   // Turns the controller on or off at the gate (without effect on the constant gate), at any time and from
   // any thread, also while Execute() runs and pages are charged. It decides about faults that come to
@@ -142,7 +144,8 @@ class Session {
   // takes the short way at all gates; once it was on, being off again is only cheaper, not free.
   // Tracing and simulated have one thread, so there it is called between calls of Execute() or from an
   // OperationStream, between two operations of one CPU, where on simulated the other CPU may be anywhere.
-  virtual void SetEnabled(bool on) = 0;
+  // Errors    the code could not be patched (gate static_key): the switch stands as before
+  virtual absl::Status SetEnabled(bool on) = 0;
   virtual Ledger ReadLedger() = 0;
   virtual const Arena& arena() const = 0;
   // Counts and recording; null unless the machine is tracing.

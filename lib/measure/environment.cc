@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "memsim/internal/compiler.h"
 #include "memsim/session/threads.h"
+#include "memsim/static_key/static_key.h"
 
 namespace memsim {
 
@@ -62,6 +63,7 @@ Environment ReadEnvironment() {
   if (double load[1]; getloadavg(load, 1) == 1) env.load = load[0];
   env.compiler = Compiler();
   env.build = Build();
+  env.static_keys = static_key::mechanism().text;
   env.time = absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now(), absl::UTCTimeZone());
   return env;
 }

@@ -12,6 +12,7 @@ absl::StatusOr<Timing> TimingOf(const ExecResult& result) {
     const CpuResult::PerPhase& p = total.phase[static_cast<size_t>(phase)];
     return p.pages == 0 ? 0.0 : static_cast<double>(p.ns) / static_cast<double>(p.pages);
   };
+  if (!result.status.ok()) return result.status;
   if (result.interrupted) return absl::CancelledError("interrupted");
   if (total.phase[static_cast<size_t>(Phase::kCharge)].pages == 0) {
     return absl::FailedPreconditionError("the workload faulted no page: every charge was refused");

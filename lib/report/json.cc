@@ -44,7 +44,8 @@ Json ToJson(const Configuration& c) {
 Json ToJson(const Environment& e) {
   return {{"cpu", e.cpu},           {"cpus", e.cpus},   {"virtual_machine", e.virtual_machine},
           {"os", e.os},             {"load", e.load},   {"compiler", e.compiler},
-          {"build", e.build},       {"time", e.time}};
+          {"build", e.build},       {"static_keys", e.static_keys},
+          {"time", e.time}};
 }
 
 Json ToJson(const PerPage& n) {

@@ -39,6 +39,7 @@ absl::StatusOr<ExactCounts> CountExactly(const Configuration& configuration,
   TraceContext& trace = *(*runner)->session().trace();
   trace.ResetCounts();
   const ExecResult result = (*runner)->Execute();
+  if (!result.status.ok()) return result.status;
   if (result.interrupted) return absl::CancelledError("interrupted");
 
   ExactCounts exact;

@@ -20,6 +20,9 @@ std::string Heading(const Profile& p, const Environment& environment) {
   absl::StrAppend(&text, Wrap(absl::StrCat(c.kernel->name, ", gate ", GateName(c.gate), ", memcg ",
                                            c.memcg(), " (", off.name, "; it costs: ", off.remains, ")"),
                               kColumns, ""));
+  if (c.gate == GateKind::kStaticKey) {
+    absl::StrAppend(&text, Wrap(absl::StrCat("static keys: ", environment.static_keys), kColumns, ""));
+  }
   if (c.irq == IrqStandIn::kNone) {
     absl::StrAppend(&text, "interrupt masking: not stood in for (--irq none)\n");
   } else {

@@ -3,8 +3,6 @@
 //
 // Mirrors   linux v4.4, mm/memcontrol.c and include/linux/memcontrol.h
 // Left out  the forced charge of dying tasks (4.4 charges them over the limit)
-// Changed   the default gate is `flag` until memsim has a static key to offer; v4.4 has
-//           static_branch_likely(&memory_cgrp_subsys_enabled_key)
 // Assumed   the size of the writeback domain (208 bytes); that mem_cgroup_from_task() stays a call where
 //           get_mem_cgroup_from_mm() uses it, as it is one where the fault does
 #ifndef MEMSIM_MODELS_KERNELS_V4_4_H_
@@ -19,6 +17,7 @@ struct V4_4 : V4_2 {
   static constexpr absl::string_view kSource = "linux v4.4, mm/memcontrol.c";
   static constexpr absl::string_view kStory =
       "PGFAULT counted inline, high reclaim on return to user space";
+  static constexpr GateKind kDefaultGate = GateKind::kStaticKey;
   static constexpr bool kEventInline = true;
   static constexpr bool kHighOnReturn = true;
   static constexpr bool kSwapTestInside = true;

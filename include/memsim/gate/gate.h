@@ -38,7 +38,7 @@
 // is a run-time value (RuntimeGate), because there its cost is modelled, not executed.
 //
 // A new gate is one struct below, one line in GateKind and kGates, and one case in RuntimeGate;
-// memsim/session/open_native.h maps the kind to the type. That is the seam for `static_key`.
+// memsim/session/open_native.h maps the kind to the type.
 #ifndef MEMSIM_GATE_GATE_H_
 #define MEMSIM_GATE_GATE_H_
 
@@ -47,13 +47,14 @@
 #include <cstdint>
 
 #include "absl/strings/string_view.h"
+#include "memsim/gate/static_key_switch.h"
 #include "memsim/internal/compiler.h"
 #include "memsim/machine/field_table.h"
 #include "memsim/machine/machine.h"
 
 namespace memsim {
 
-enum class GateKind : uint8_t { kConstant, kFlag, kAtomic, kIndirect };
+enum class GateKind : uint8_t { kConstant, kFlag, kAtomic, kStaticKey, kIndirect };
 
 struct GateInfo {
   GateKind kind;
@@ -61,10 +62,11 @@ struct GateInfo {
   absl::string_view summary;
 };
 
-inline constexpr std::array<GateInfo, 4> kGates = {{
+inline constexpr std::array<GateInfo, 5> kGates = {{
     {GateKind::kConstant, "constant", "decided when compiling: leaves call and return, no test"},
     {GateKind::kFlag, "flag", "load and test of a word in the subsystem struct (Linux up to 4.3)"},
     {GateKind::kAtomic, "atomic", "relaxed atomic load and test; on x86 the same code as flag"},
+    {GateKind::kStaticKey, "static_key", "a NOP or a JMP, patched while it runs (Linux from 4.4)"},
     {GateKind::kIndirect, "indirect", "call through a function pointer that answers"},
 }};
 
@@ -183,6 +185,46 @@ struct AtomicGate {
   }
 };
 
+// Native: sites of the two keys that all worlds of the process share, see static_key_switch.h.
+//
+// Mirrors   mem_cgroup_disabled() and cgroup_subsys_enabled(), linux v4.4: static_branch_likely(), so that
+//           on is the NOP and off the JMP
+// Cost      one instruction, no load; a few instructions and a load where patching is refused
+struct StaticKeyGate {
+  static constexpr bool compiled_in() { return true; }
+  template <class M>
+  MEMSIM_INLINED bool Open(const CgroupSubsys<M>&) const {
+    return static_branch_likely(&internal::memory_cgrp_subsys_enabled_key);
+  }
+  template <class M>
+  MEMSIM_INLINED bool OpenEver(const CgroupSubsys<M>&) const {
+    return static_branch_likely(&internal::memcg_ever_enabled_key);
+  }
+};
+
+// The same where code is modelled, not executed: one instruction that reads nothing. What a flip costs the
+// other CPUs is left out.
+struct ModelledStaticKeyGate {
+  bool on;
+  bool ever;
+  template <class M>
+  bool Open(const CgroupSubsys<M>&) const {
+    return Site<M>(on);
+  }
+  template <class M>
+  bool OpenEver(const CgroupSubsys<M>&) const {
+    return Site<M>(ever);
+  }
+
+ private:
+  template <class M>
+  static bool Site(bool answer) {
+    M::OnGate();
+    M::Work(1);
+    return answer;
+  }
+};
+
 struct IndirectGate {
   static constexpr bool compiled_in() { return true; }
   template <class M>
@@ -222,6 +264,7 @@ struct RuntimeGate {
   bool built_in = true;  // false: CONFIG_MEMCG=n
   GateKind kind = GateKind::kFlag;
   bool constant_on = true;
+  ModelledStaticKeyGate static_key{true, true};
 
   bool compiled_in() const { return built_in; }
   template <class M>
@@ -240,6 +283,7 @@ struct RuntimeGate {
       case GateKind::kConstant: return constant_on ? ask(ConstantGate<true>()) : ask(ConstantGate<false>());
       case GateKind::kFlag: return ask(FlagGate());
       case GateKind::kAtomic: return ask(AtomicGate());
+      case GateKind::kStaticKey: return ask(static_key);
       case GateKind::kIndirect: return ask(IndirectGate());
     }
     return false;

@@ -14,6 +14,7 @@ struct Environment {
   double load = 0;       // runnable tasks, one-minute average
   std::string compiler;  // of the library
   std::string build;     // "Release -O2", with sanitizers and assertions when they are on
+  std::string static_keys;  // how static keys work in this process, and why
   std::string time;      // UTC, ISO 8601
 
   // One line of at most 100 columns.

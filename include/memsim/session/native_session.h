@@ -6,6 +6,7 @@
 #define MEMSIM_SESSION_NATIVE_SESSION_H_
 
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -20,12 +21,15 @@ template <class T>
 class NativeSessionBase : public SessionBase<T> {
  public:
   NativeSessionBase(const SessionConfig& config, typename World<T>::ImageMaker maker, RestObjects rest)
-      : SessionBase<T>(config, maker), rest_(std::move(rest)) {}
+      : SessionBase<T>(config, maker), rest_(std::move(rest)), keys_(config.enabled) {}
   MEMSIM_COLD ~NativeSessionBase() override = default;  // not once more in each NativeSession
 
   ExecResult Execute(absl::Span<OperationStream* const> streams) override {
     ExecResult result;
     result.cpus.resize(streams.size());
+    std::optional<StaticKeySwitch::Turn> turn;
+    if (patched()) result.status = turn.emplace(keys_).status();
+    if (!result.status.ok()) return result;
     RunOnCpus(static_cast<int>(streams.size()), [&](CpuId cpu) {
       this->world_->mailboxes().SetIdle(cpu, false);
       {
@@ -39,6 +43,18 @@ class NativeSessionBase : public SessionBase<T> {
     });
     result.interrupted = this->Stopped();
     return result;
+  }
+
+  void Drain() override {
+    std::optional<StaticKeySwitch::Turn> turn;
+    // With keys that say something else, pages would leave the wrong lists: rather nothing at all.
+    if (patched() && !turn.emplace(keys_).status().ok()) return;
+    SessionBase<T>::Drain();
+  }
+
+  absl::Status SetEnabled(bool on) override {
+    const absl::Status status = patched() ? keys_.Set(on) : absl::OkStatus();
+    return status.ok() ? SessionBase<T>::SetEnabled(on) : status;
   }
 
  protected:
@@ -83,7 +99,11 @@ class NativeSessionBase : public SessionBase<T> {
     return native::ThreadCpuNs();
   }
 
+  // Are keys of the process part of this session's gate?
+  bool patched() const { return this->config_.gate == GateKind::kStaticKey && this->config_.config.memcg; }
+
   RestObjects rest_;
+  StaticKeySwitch keys_;
 };
 
 template <class T>

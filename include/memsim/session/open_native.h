@@ -32,6 +32,9 @@ absl::StatusOr<std::unique_ptr<Session>> OpenNative(const SessionConfig& config)
   if constexpr (kAll || K::kDefaultGate == GateKind::kAtomic) {
     if (config.gate == GateKind::kAtomic) return open(AtomicGate());
   }
+  if constexpr (kAll || K::kDefaultGate == GateKind::kStaticKey) {
+    if (config.gate == GateKind::kStaticKey) return open(StaticKeyGate());
+  }
   if constexpr (kAll || K::kDefaultGate == GateKind::kIndirect) {
     if (config.gate == GateKind::kIndirect) return open(IndirectGate());
   }

@@ -36,8 +36,9 @@ class SessionBase : public Session {
   }
 
   // The words in the world are all there is to set: config_ keeps what the world started with.
-  void SetEnabled(bool on) override {
+  absl::Status SetEnabled(bool on) override {
     world_->image().globals.memory_cgrp_subsys.SetEnabled(on);
+    return absl::OkStatus();
   }
 
   const Arena& arena() const override { return world_->arena(); }
@@ -149,6 +150,14 @@ class BundleSession : public Base {
     this->Build(config.enabled);
   }
 
+  absl::Status SetEnabled(bool on) override {
+    if constexpr (kModelled) {
+      image().gate.static_key.on = on;
+      image().gate.static_key.ever |= on;
+    }
+    return Base::SetEnabled(on);
+  }
+
  protected:
   Image<T>& image() { return static_cast<Image<T>&>(this->world_->image()); }
   void DrainCpu() override { image().DrainCpu(); }
@@ -163,12 +172,14 @@ class BundleSession : public Base {
     knobs.batch_ = this->config_.batch.value_or(T::K::kChargeBatch);
     knobs.charge_first_ = this->config_.charge_first.value_or(T::K::kChargeFirst);
   }
+  static constexpr bool kModelled = std::is_same_v<typename T::Gate, RuntimeGate>;
   template <class G>
   void SetGate(G& gate) {
-    if constexpr (std::is_same_v<G, RuntimeGate>) {
+    if constexpr (kModelled) {
       gate.kind = this->config_.gate;
       gate.constant_on = this->config_.enabled;
       gate.built_in = this->config_.config.memcg;
+      gate.static_key = {this->enabled(), this->enabled()};
     }
   }
 };
