@@ -4,7 +4,8 @@
 // The loop lives inside: one virtual call runs a whole stream of operations.
 //
 // Errors    Kernel::Open() refuses, with a status that says what is valid, what the machine cannot do
-// Threads   a session is used by one thread; native starts one thread per modelled CPU inside Execute()
+// Threads   a session is used by one thread, but for SetEnabled(); native starts one thread per modelled CPU
+//           inside Execute()
 #ifndef MEMSIM_SESSION_H_
 #define MEMSIM_SESSION_H_
 
@@ -59,7 +60,7 @@ using RestObjects = std::vector<std::shared_ptr<RestOfFault>>;
 struct SessionConfig {
   WorldPlan plan;
   GateKind gate = GateKind::kFlag;
-  bool enabled = true;       // what the gate says
+  bool enabled = true;       // what the gate says, until SetEnabled()
   BuildConfig config;        // the kernel's default with the user's overrides
   IrqStandIn irq = IrqStandIn::kFlag;
   RestKind rest = RestKind::kNone;
@@ -134,9 +135,13 @@ class Session {
   virtual ExecResult Execute(absl::Span<OperationStream* const> streams) = 0;
   // Gives back every CPU's LRU batch and stock and runs deferred work.
   virtual void Drain() = 0;
-  // Turns the controller on or off at the gate (not possible for the constant gate), as the boot line
-  // does: only while nobody executes, nothing is mapped and everything is drained. A page charged under
-  // one setting and freed under the other would be accounted wrongly, as it would in the kernel.
+  // Turns the controller on or off at the gate (without effect on the constant gate), at any time and from
+  // any thread, also while Execute() runs and pages are charged. It decides about faults that come to
+  // their charge afterwards: a page charged while it was on is uncharged exactly once, whatever the switch
+  // says then; a page faulted while it was off never is, and gate.h says why. A world that was never on
+  // takes the short way at all gates; once it was on, being off again is only cheaper, not free.
+  // Tracing and simulated have one thread, so there it is called between calls of Execute() or from an
+  // OperationStream, between two operations of one CPU, where on simulated the other CPU may be anywhere.
   virtual void SetEnabled(bool on) = 0;
   virtual Ledger ReadLedger() = 0;
   virtual const Arena& arena() const = 0;

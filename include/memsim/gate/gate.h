@@ -2,10 +2,38 @@
 // mem_cgroup_disabled(), negated).
 //
 // Contract of a gate G over a machine M:
-//   - `G::Open(subsys)` is true when the controller does its work; it reads at most the one word of
-//     CgroupSubsys that belongs to it and changes nothing.
+//   - `G::Open(subsys)`, the switch: true while the controller is on.
+//   - `G::OpenEver(subsys)`, the sticky question: true from the first time on that the controller was
+//     on, for as long as the world exists (the kernel's sticky static keys, memcg_kmem_enabled_key for
+//     one, answer the same).
+//   - Each reads at most the one word of CgroupSubsys that belongs to it and changes nothing. For one
+//     gate both cost the same: one instruction sequence, two words.
 //   - All gates answer the same for the same SetEnabled(); only their cost differs.
 //   - A gate does not know the kernel it is part of.
+//
+// Who asks what
+//   switch   mem_cgroup_try_charge() and the PGFAULT count: the two places where something begins
+//   sticky   mem_cgroup_commit_charge(), mem_cgroup_cancel_charge(), mem_cgroup_uncharge_list(),
+//            mem_cgroup_page_lruvec(), mem_cgroup_update_lru_size(): behind it they go by what
+//            try_charge left, the memcg that it handed out or page->mem_cgroup; NULL is "not charged"
+//   nobody   reclaim, drains, high, OOM: they start from a memcg's counters and lists, and a page that
+//            was never charged is on neither
+// With a world that was never on, all seven are closed, as with the kernel's one question.
+//
+// Why the switch may flip between any two steps of a fault, a reclaim or an unmap on other threads:
+//   - Whether a page is charged is decided once, by the one load in try_charge. The outcome travels in the
+//     fault's own variable and then in page->mem_cgroup, which is constant from before the page goes on a
+//     list until after it left the list. So add and removal agree on the list and its size, and the
+//     uncharge happens once, with the memcg that was charged; nothing asks the switch again.
+//   - A later sticky question about a charged page never says "no". SetEnabled(true) sets the sticky word
+//     before the switch, so a CPU that saw the switch on sees the sticky word set (x86: loads in program
+//     order, stores too; elsewhere Image::Enabled() and SetEnabled() carry a barrier). Another CPU gets
+//     the page through a lock (page table, LRU) or its last reference, behind the first CPU's look at the
+//     sticky word, and a word once seen set is seen set.
+//   - An uncharged page gets the zone's own lists whichever way the sticky question is answered, so the
+//     sticky word may turn while the page is on them: it is taken off the list it is on. Its size then
+//     goes to Zone::lru_size, which may have missed the addition and which nobody reads.
+//   - PGFAULT depends on nothing: faults while the switch is off are not counted.
 // On native a gate is a type, so that its instructions are exactly its own. On tracing and simulated it
 // is a run-time value (RuntimeGate), because there its cost is modelled, not executed.
 //
@@ -49,28 +77,50 @@ struct CgroupSubsys {
   static constexpr absl::string_view kTypeName = "struct cgroup_subsys";
   using Answer = bool (*)();
 
-  Unmodelled<0x68> callbacks;
+  Unmodelled<0x60> callbacks;
+  // All words of all gates lie in the line of `disabled`, so that no question touches another line than
+  // the kernel's. This one takes the last callback's place.
+  typename M::template Racy<Answer> ever_answer;
   typename M::template Racy<uint32_t> disabled;
   typename M::template Atomic<uint32_t> enabled;
   typename M::template Racy<Answer> answer;
-  Unmodelled<8> rest;
+  typename M::template Racy<uint32_t> never_enabled;
+  typename M::template Atomic<uint32_t> ever_enabled;
 
   static constexpr auto Fields() {
     using Self = CgroupSubsys;
     return std::array{
         MEMSIM_FIELD(Self, callbacks, kNone, "the subsystem's callbacks"),
+        MEMSIM_FIELD(Self, ever_answer, kSetup, "the indirect gate, sticky (not in the kernel)"),
         MEMSIM_FIELD(Self, disabled, kSetup, "the flag gate: non-zero after cgroup_disable=memory"),
         MEMSIM_FIELD(Self, enabled, kSetup, "the atomic gate (not in the kernel)"),
         MEMSIM_FIELD(Self, answer, kSetup, "the indirect gate (not in the kernel)"),
-        MEMSIM_FIELD(Self, rest, kNone, "id, name, root"),
+        MEMSIM_FIELD(Self, never_enabled, kSetup, "the flag gate, sticky (not in the kernel)"),
+        MEMSIM_FIELD(Self, ever_enabled, kSetup, "the atomic gate, sticky (not in the kernel)"),
     };
   }
 
   static bool AnswerYes() { return true; }
   static bool AnswerNo() { return false; }
 
-  // Turns the controller on or off for every gate that reads memory.
+  // Off, and never on so far.
+  CgroupSubsys() {
+    never_enabled.store(1);
+    ever_enabled.store(0);
+    ever_answer.store(&AnswerNo);
+    SetEnabled(false);
+  }
+
+  // Turns the controller on or off for every gate that reads memory, at any time and from any thread.
+  // Sticky before switch: whoever sees the switch on must see the sticky word set. Two calls at once may
+  // leave the words of two gates apart, but a world asks one gate only.
   void SetEnabled(bool on) {
+    if (on) {
+      never_enabled.store(0);
+      ever_enabled.store(1);
+      ever_answer.store(&AnswerYes);
+      MEMSIM_STORES_IN_ORDER();
+    }
     disabled.store(on ? 0 : 1);
     enabled.store(on ? 1 : 0);
     answer.store(on ? &AnswerYes : &AnswerNo);
@@ -86,6 +136,10 @@ struct ConstantGate {
     M::OnGate();
     return kOn;
   }
+  template <class M>
+  MEMSIM_INLINED bool OpenEver(const CgroupSubsys<M>& subsys) const {
+    return Open(subsys);  // it cannot be turned
+  }
 };
 
 // Mirrors   mem_cgroup_disabled(), linux v4.0, include/linux/memcontrol.h
@@ -93,9 +147,19 @@ struct FlagGate {
   static constexpr bool compiled_in() { return true; }
   template <class M>
   MEMSIM_INLINED bool Open(const CgroupSubsys<M>& subsys) const {
+    return IsZero<M>(subsys.disabled);
+  }
+  template <class M>
+  MEMSIM_INLINED bool OpenEver(const CgroupSubsys<M>& subsys) const {
+    return IsZero<M>(subsys.never_enabled);
+  }
+
+ private:
+  template <class M, class Word>
+  MEMSIM_INLINED static bool IsZero(const Word& word) {
     M::OnGate();
     M::Work(1);  // the branch; load and test are one instruction
-    return subsys.disabled.load() == 0;
+    return word.load() == 0;
   }
 };
 
@@ -103,9 +167,19 @@ struct AtomicGate {
   static constexpr bool compiled_in() { return true; }
   template <class M>
   MEMSIM_INLINED bool Open(const CgroupSubsys<M>& subsys) const {
+    return IsSet<M>(subsys.enabled);
+  }
+  template <class M>
+  MEMSIM_INLINED bool OpenEver(const CgroupSubsys<M>& subsys) const {
+    return IsSet<M>(subsys.ever_enabled);
+  }
+
+ private:
+  template <class M, class Word>
+  MEMSIM_INLINED static bool IsSet(const Word& word) {
     M::OnGate();
     M::Work(1);
-    return subsys.enabled.load() != 0;
+    return word.load() != 0;
   }
 };
 
@@ -113,9 +187,19 @@ struct IndirectGate {
   static constexpr bool compiled_in() { return true; }
   template <class M>
   MEMSIM_INLINED bool Open(const CgroupSubsys<M>& subsys) const {
+    return Ask<M>(subsys.answer);
+  }
+  template <class M>
+  MEMSIM_INLINED bool OpenEver(const CgroupSubsys<M>& subsys) const {
+    return Ask<M>(subsys.ever_answer);
+  }
+
+ private:
+  template <class M, class Word>
+  MEMSIM_INLINED static bool Ask(const Word& word) {
     M::OnGate();
     M::Work(4);  // the answer and its return, test, branch; the load is the call's operand
-    return subsys.answer.load()();
+    return word.load()();
   }
 };
 
@@ -125,6 +209,10 @@ struct CompiledOut {
   static constexpr bool compiled_in() { return false; }
   template <class M>
   MEMSIM_INLINED bool Open(const CgroupSubsys<M>&) const {
+    return false;
+  }
+  template <class M>
+  MEMSIM_INLINED bool OpenEver(const CgroupSubsys<M>&) const {
     return false;
   }
 };
@@ -138,12 +226,21 @@ struct RuntimeGate {
   bool compiled_in() const { return built_in; }
   template <class M>
   bool Open(const CgroupSubsys<M>& subsys) const {
+    return With([&](const auto& gate) { return gate.Open(subsys); });
+  }
+  template <class M>
+  bool OpenEver(const CgroupSubsys<M>& subsys) const {
+    return With([&](const auto& gate) { return gate.OpenEver(subsys); });
+  }
+
+ private:
+  template <class Ask>
+  bool With(const Ask& ask) const {
     switch (kind) {
-      case GateKind::kConstant:
-        return constant_on ? ConstantGate<true>().Open(subsys) : ConstantGate<false>().Open(subsys);
-      case GateKind::kFlag: return FlagGate().Open(subsys);
-      case GateKind::kAtomic: return AtomicGate().Open(subsys);
-      case GateKind::kIndirect: return IndirectGate().Open(subsys);
+      case GateKind::kConstant: return constant_on ? ask(ConstantGate<true>()) : ask(ConstantGate<false>());
+      case GateKind::kFlag: return ask(FlagGate());
+      case GateKind::kAtomic: return ask(AtomicGate());
+      case GateKind::kIndirect: return ask(IndirectGate());
     }
     return false;
   }

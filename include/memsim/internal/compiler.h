@@ -23,6 +23,18 @@
 // Stops the compiler from moving memory accesses across this point; no instruction.
 #define MEMSIM_BARRIER() asm volatile("" ::: "memory")
 
+// Other CPUs see the stores before this point no later than those behind it; and loads before it are done
+// no later than those behind it. x86 keeps stores in order, and loads, by itself. For loads not even the
+// compiler is told: that would forbid it to keep values in registers, and whoever uses this has calls
+// that it cannot look into, and a lock, between the two.
+#if defined(__x86_64__)
+#define MEMSIM_STORES_IN_ORDER() MEMSIM_BARRIER()
+#define MEMSIM_LOADS_IN_ORDER() static_cast<void>(0)
+#else
+#define MEMSIM_STORES_IN_ORDER() __atomic_thread_fence(__ATOMIC_RELEASE)
+#define MEMSIM_LOADS_IN_ORDER() __atomic_thread_fence(__ATOMIC_ACQUIRE)
+#endif
+
 namespace memsim::internal {
 
 // No later instruction starts before every earlier one is complete, as on entry to an exception.

@@ -8,6 +8,8 @@
 //           lruvec look-up and the size update run once per page and direction
 // Left out  unevictable, file and inactive placement, rotation, activation, pressure statistics beyond
 //           the two counters
+// Changed   an uncharged page is on the zone's own lists even while the controller is on; the kernel puts
+//           it on root's. Its memory is not found by reclaim, which looks at memcgs' lists only
 #ifndef MEMSIM_LRU_LRU_PATH_H_
 #define MEMSIM_LRU_LRU_PATH_H_
 
@@ -23,18 +25,21 @@ class LruPath {
  public:
   MEMSIM_IMAGE_PART(T)
 
-  // The lists `page` belongs on. Two gates' worth of work remains when the controller is off: the zone's
-  // address and the check that its back pointer is right (it is repaired after memory hot-plug).
+  // The lists `page` belongs on: its memcg's, or the zone's own if no memcg paid for it. So the answer does
+  // not depend on when the controller was first turned on, and a page leaves the list it was put on. Two
+  // gates' worth of work remains when it never was: the zone's address and the check that its back pointer
+  // is right (it is repaired after memory hot-plug).
   MEMSIM_OUT_OF_LINE Lruvec<M>* mem_cgroup_page_lruvec(Page* page, Zone<M>* zone) {
     Scope scope(Fn::kPageLruvec);
     Lruvec<M>* lruvec;
-    if (!self().Enabled()) {
+    if (!self().EverEnabled()) {
       lruvec = &zone->lruvec;
       M::Work(1);
+    } else if (Memcg* memcg = page->mem_cgroup.load(); memcg == nullptr) [[unlikely]] {
+      lruvec = &zone->lruvec;
+      M::Work(2);  // NULL test, address
     } else {
       M::Work(4);  // NULL test, zone arithmetic
-      Memcg* memcg = page->mem_cgroup.load();
-      if (memcg == nullptr) memcg = self().globals.root_mem_cgroup.load();
       lruvec = &memcg->ZoneInfo(page->zone_number()).lruvec;
     }
     M::Work(1);
@@ -42,14 +47,14 @@ class LruPath {
     return lruvec;
   }
 
-  // Keeps the length of a list; `n` may be negative. The lock is held.
+  // Keeps the length of a list; `n` may be negative. The lock is held. The zone's own lists are no special
+  // case: their updates land in Zone::lru_size.
   MEMSIM_OUT_OF_LINE void mem_cgroup_update_lru_size(Lruvec<M>* lruvec, LruList list, int64_t n) {
     MEMSIM_KEEP_CALL();
     Scope scope(Fn::kUpdateLruSize);
-    if (!self().Enabled()) return;
+    if (!self().EverEnabled()) return;
     M::Work(2);  // address of the size, sign test
-    auto* mz = reinterpret_cast<typename Memcg::PerZone*>(lruvec);
-    mz->lru_size[list].add(static_cast<uint64_t>(n));
+    LruSize(lruvec, list).add(static_cast<uint64_t>(n));
   }
 
   // Queues a fresh page for the active list.

@@ -30,7 +30,7 @@ class ChargePath {
   MEMSIM_IMAGE_PART(T)
 
   // Charges `page` to the memcg of `mm`'s owner; `*memcgp` is the memcg to commit to, or NULL while
-  // the controller is off.
+  // the controller is off: from here on the page goes its way by that, whatever the switch says later.
   MEMSIM_OUT_OF_LINE int mem_cgroup_try_charge(Page* page, MmStruct<M>* mm, Memcg** memcgp) {
     MEMSIM_KEEP_CALL();
     Scope scope(Fn::kMemCgroupTryCharge);
@@ -85,8 +85,8 @@ class ChargePath {
   MEMSIM_OUT_OF_LINE void mem_cgroup_commit_charge(Page* page, Memcg* memcg) {
     MEMSIM_KEEP_CALL();
     Scope scope(Fn::kMemCgroupCommitCharge);
-    if (!self().Enabled()) return;
-    M::Work(2);  // NULL test: the gate may have been closed when the page was charged
+    if (!self().EverEnabled()) return;
+    M::Work(2);  // NULL test: the switch may have been off when try_charge asked
     if (memcg == nullptr) return;
     commit_charge(page, memcg, /*lrucare=*/false);
     M::Work(2);  // THP test, arguments
@@ -108,7 +108,7 @@ class ChargePath {
 
   // Gives back a charge that was not committed.
   MEMSIM_OUT_OF_LINE void mem_cgroup_cancel_charge(Memcg* memcg) {
-    if (!self().Enabled() || memcg == nullptr) return;
+    if (!self().EverEnabled() || memcg == nullptr) return;
     cancel_charge(memcg, Pages(1));
   }
 

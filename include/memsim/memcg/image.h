@@ -120,10 +120,12 @@ struct Globals {
     using Self = Globals;
     return std::array{
         MEMSIM_FIELD(Self, memory_cgrp_subsys.callbacks, kNone, "the subsystem's callbacks"),
+        MEMSIM_FIELD(Self, memory_cgrp_subsys.ever_answer, kSetup, "the indirect gate, sticky (ours)"),
         MEMSIM_FIELD(Self, memory_cgrp_subsys.disabled, kSetup, "the flag gate: non-zero is off"),
         MEMSIM_FIELD(Self, memory_cgrp_subsys.enabled, kSetup, "the atomic gate (ours)"),
         MEMSIM_FIELD(Self, memory_cgrp_subsys.answer, kSetup, "the indirect gate (ours)"),
-        MEMSIM_FIELD(Self, memory_cgrp_subsys.rest, kNone, "id, name, root"),
+        MEMSIM_FIELD(Self, memory_cgrp_subsys.never_enabled, kSetup, "the flag gate, sticky (ours)"),
+        MEMSIM_FIELD(Self, memory_cgrp_subsys.ever_enabled, kSetup, "the atomic gate, sticky (ours)"),
         MEMSIM_FIELD(Self, root_mem_cgroup, kSetup, "the root memcg, never limited"),
         MEMSIM_FIELD(Self, do_swap_account, kSetup, "charge memory+swap as well?"),
         MEMSIM_FIELD(Self, pad_swap, kNone, "padding"),

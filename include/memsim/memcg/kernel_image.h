@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "memsim/events/event_path.h"
+#include "memsim/internal/compiler.h"
 #include "memsim/lru/lru_path.h"
 #include "memsim/memcg/charge.h"
 #include "memsim/memcg/image.h"
@@ -84,8 +85,15 @@ class Image : public ImageData<typename T::Data>,
   [[no_unique_address]] typename T::Gate gate;
   [[no_unique_address]] typename T::Knobs knobs;
 
-  // !mem_cgroup_disabled()
-  MEMSIM_INLINED bool Enabled() const { return gate.Open(this->globals.memory_cgrp_subsys); }
+  // !mem_cgroup_disabled(): is the controller on now? For try_charge and the PGFAULT count alone; who asks
+  // which question, and why, is in gate.h.
+  MEMSIM_INLINED bool Enabled() const {
+    const bool on = gate.Open(this->globals.memory_cgrp_subsys);
+    MEMSIM_LOADS_IN_ORDER();  // the switch before EverEnabled()
+    return on;
+  }
+  // Was the controller ever on in this world? While it was not, no page and no memcg is charged.
+  MEMSIM_INLINED bool EverEnabled() const { return gate.OpenEver(this->globals.memory_cgrp_subsys); }
   // CONFIG_MEMCG
   MEMSIM_INLINED bool compiled_in() const { return gate.compiled_in(); }
 

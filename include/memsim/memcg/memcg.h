@@ -102,7 +102,7 @@ struct MemCgroupPerZone {
   }
 };
 
-// One zone of the machine: free pages, the LRU lock, and the lists used while memcg is off.
+// One zone of the machine: free pages, the LRU lock, and the lists of pages that no memcg paid for.
 template <class M>
 struct Zone {
   static constexpr absl::string_view kTypeName = "struct zone";
@@ -116,6 +116,10 @@ struct Zone {
   typename M::SpinLock lru_lock;
   typename M::template Cell<uint32_t> number;
   Lruvec<M> lruvec;
+  // Where size updates for the zone's own lists land; nobody reads it. It lies behind the lists as in
+  // MemCgroupPerZone, so that mem_cgroup_update_lru_size() need not know whose lists it is given.
+  typename M::template Cell<uint64_t> lru_size[kNrLruLists];
+  Unmodelled<24> pad;  // no two zones share a line
 
   static constexpr auto Fields() {
     using Self = Zone;
@@ -128,10 +132,23 @@ struct Zone {
         MEMSIM_FIELD(Self, free_area, kNone, "the other orders"),
         MEMSIM_FIELD(Self, lru_lock, kAnyCpu, "protects the LRU lists of all memcgs in the zone"),
         MEMSIM_FIELD(Self, number, kSetup, "zone number"),
-        MEMSIM_FIELD(Self, lruvec, kLock, "the lists while memcg is off; lru_lock"),
+        MEMSIM_FIELD(Self, lruvec, kLock, "lists of pages that no memcg paid for; lru_lock"),
+        MEMSIM_FIELD_ARRAY(Self, lru_size, kLock, "where their size updates land; nobody reads it"),
+        MEMSIM_FIELD(Self, pad, kNone, "padding"),
     };
   }
 };
+
+// The length of one list of `lruvec`, be it a memcg's or a zone's own.
+template <class M>
+MEMSIM_INLINED typename M::template Cell<uint64_t>& LruSize(Lruvec<M>* lruvec, LruList list) {
+  using PerZone = MemCgroupPerZone<M>;
+  constexpr size_t kDistance = offsetof(PerZone, lru_size) - offsetof(PerZone, lruvec);
+  static_assert(offsetof(Zone<M>, lru_size) - offsetof(Zone<M>, lruvec) == kDistance);
+  static_assert(sizeof(Zone<M>) % kCacheLine == 0);
+  using Size = typename M::template Cell<uint64_t>;
+  return reinterpret_cast<Size*>(reinterpret_cast<char*>(lruvec) + kDistance)[list];
+}
 
 // Holds one of a zone's locks over a run of pages of the same zone.
 template <class M, typename M::SpinLock Zone<M>::*kLock>

@@ -26,7 +26,7 @@ class UnchargePath {
   MEMSIM_OUT_OF_LINE void mem_cgroup_uncharge_list(ListHead<M>* pages) {
     MEMSIM_KEEP_CALL();
     Scope scope(Fn::kMemCgroupUnchargeList);
-    if (!self().Enabled()) return;
+    if (!self().EverEnabled()) return;
     M::Work(1);
     if (!list_empty(*pages)) uncharge_list(pages);
   }

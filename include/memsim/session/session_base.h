@@ -35,8 +35,8 @@ class SessionBase : public Session {
     }
   }
 
+  // The words in the world are all there is to set: config_ keeps what the world started with.
   void SetEnabled(bool on) override {
-    config_.enabled = on;
     world_->image().globals.memory_cgrp_subsys.SetEnabled(on);
   }
 
@@ -73,11 +73,11 @@ class SessionBase : public Session {
   }
 
  protected:
-  // Builds the world anew from the configuration.
-  void Build() {
+  // Builds the world anew from the configuration, switched on or off.
+  void Build(bool enabled) {
     world_ = std::make_unique<World<T>>(config_.plan, maker_);
     ImageData<T>& image = world_->image();
-    image.globals.memory_cgrp_subsys.SetEnabled(config_.enabled);
+    image.globals.memory_cgrp_subsys.SetEnabled(enabled);
     SetUpImage();
     for (CpuId cpu = 0; cpu < config_.plan.cpus; ++cpu) {
       image.AreaOf(cpu).head.irq = config_.irq;
@@ -88,6 +88,9 @@ class SessionBase : public Session {
   virtual void DrainCpu() = 0;
   // Sets gate and knobs of a fresh image.
   virtual void SetUpImage() = 0;
+
+  // The last SetEnabled().
+  bool enabled() const { return world_->image().globals.memory_cgrp_subsys.enabled.load() != 0; }
 
   bool Stopped() const {
     return config_.stop != nullptr && config_.stop->load(std::memory_order_relaxed);
@@ -143,7 +146,7 @@ class BundleSession : public Base {
   template <class... Args>
   explicit BundleSession(const SessionConfig& config, Args&&... args)
       : Base(config, World<typename T::Data>::template Make<T>(), std::forward<Args>(args)...) {
-    this->Build();
+    this->Build(config.enabled);
   }
 
  protected:

@@ -14,9 +14,11 @@ class SimulatedSession final : public BundleSession<T> {
 
   ExecResult Execute(absl::Span<OperationStream* const> streams) override {
     SimContext::OrderedSet ordered;
+    // A run in which the switch moves ends with another setting than the one it is repeated from.
+    const bool enabled = this->enabled();
     for (int run = 1;; ++run) {
       const bool strict = this->config_.strict || run > kRehearsals;
-      this->Build();
+      this->Build(enabled);
       for (OperationStream* stream : streams) stream->Reset();
       SimContext context({.cpus = this->config_.plan.cpus,
                           .seed = this->config_.seed,
