@@ -49,6 +49,30 @@ TYPED_TEST(GateTest, AllGatesAnswerAlike) {
   }
 }
 
+// The controller goes on and off and on, in a world that starts with it off.
+// Expect the sticky question of every gate that reads memory to be answered "no" until it is first on, and
+// "yes" from then on, as types and chosen at run time.
+TYPED_TEST(GateTest, OnceOnTheStickyQuestionStaysOpen) {
+  const auto expect = [&](bool ever) {
+    EXPECT_EQ(FlagGate().OpenEver(this->subsys_), ever);
+    EXPECT_EQ(AtomicGate().OpenEver(this->subsys_), ever);
+    EXPECT_EQ(IndirectGate().OpenEver(this->subsys_), ever);
+    for (const GateInfo& info : kGates) {
+      if (info.kind == GateKind::kConstant) continue;
+      RuntimeGate gate;
+      gate.kind = info.kind;
+      EXPECT_EQ(gate.OpenEver(this->subsys_), ever) << info.name;
+    }
+  };
+  expect(false);
+  this->subsys_.SetEnabled(false);
+  expect(false);
+  for (const bool on : {true, false, true, false}) {
+    this->subsys_.SetEnabled(on);
+    expect(true);
+  }
+}
+
 // The constant gate, and CONFIG_MEMCG=n.
 // Expect both to answer whatever the words in memory say; only the latter says it is not there.
 TYPED_TEST(GateTest, ConstantGateDoesNotFollow) {
@@ -57,6 +81,9 @@ TYPED_TEST(GateTest, ConstantGateDoesNotFollow) {
     EXPECT_TRUE(ConstantGate<true>().Open(this->subsys_));
     EXPECT_FALSE(ConstantGate<false>().Open(this->subsys_));
     EXPECT_FALSE(CompiledOut().Open(this->subsys_));
+    EXPECT_TRUE(ConstantGate<true>().OpenEver(this->subsys_));
+    EXPECT_FALSE(ConstantGate<false>().OpenEver(this->subsys_));
+    EXPECT_FALSE(CompiledOut().OpenEver(this->subsys_));
   }
   EXPECT_TRUE(ConstantGate<false>::compiled_in());
   EXPECT_FALSE(CompiledOut::compiled_in());
@@ -64,8 +91,9 @@ TYPED_TEST(GateTest, ConstantGateDoesNotFollow) {
 
 class GateCostTest : public support::TracedTest {};
 
-// One question to each gate.
-// Expect each to count as one gate, to read at most its one word, and to change nothing.
+// One question of each kind to each gate.
+// Expect each to count as one gate, to read at most its one word, and to change nothing; and both questions
+// to cost the same.
 TEST_F(GateCostTest, AGateReadsAtMostItsOneWord) {
   auto& subsys = *new (arena_.base() + arena_.Reserve(sizeof(CgroupSubsys<Tracing>), 64))
                      CgroupSubsys<Tracing>;
@@ -78,6 +106,12 @@ TEST_F(GateCostTest, AGateReadsAtMostItsOneWord) {
     EXPECT_EQ(counts.loads, info.kind == GateKind::kConstant ? 0u : 1u) << info.name;
     EXPECT_EQ(counts.stores, 0u) << info.name;
     EXPECT_EQ(counts.rmw, 0u) << info.name;
+    const Counts ever = Count([&] { EXPECT_TRUE(gate.OpenEver(subsys)); });
+    EXPECT_EQ(ever.gates, counts.gates) << info.name;
+    EXPECT_EQ(ever.instructions, counts.instructions) << info.name;
+    EXPECT_EQ(ever.loads, counts.loads) << info.name;
+    EXPECT_EQ(ever.stores, 0u) << info.name;
+    EXPECT_EQ(ever.rmw, 0u) << info.name;
   }
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "memsim/machine/native.h"
 #include "memsim/machine/simulated.h"
 #include "memsim/machine/tracing.h"
@@ -80,9 +81,27 @@ TEST(LayoutTest, CountersOfAMemcgShareLinesAsIn40) {
   EXPECT_EQ(line("memory.parent"), line("memsw.count"));
 }
 
-// Expect the subsystem's flag at 0x68, and nothing of the gates behind it to move another global.
+// Expect the subsystem's flag at 0x68, the words of all gates in its line, and nothing of the gates behind
+// it to move another global.
 TEST(LayoutTest, GateFlagIsAt0x68) {
-  ExpectOffsets("v4.0", {{"kernel globals", "memory_cgrp_subsys.disabled", 0x68}});
+  ExpectOffsets("v4.0", {{"kernel globals", "memory_cgrp_subsys.disabled", 0x68},
+                         {"kernel globals", "root_mem_cgroup", 0x80}});
+  const StructInfo globals = LayoutOf("v4.0").at("kernel globals");
+  for (const char* word : {"ever_answer", "enabled", "answer", "never_enabled", "ever_enabled"}) {
+    EXPECT_EQ(OffsetOf(globals, absl::StrCat("memory_cgrp_subsys.", word)) / kCacheLine, 0x68 / kCacheLine)
+        << word;
+  }
+}
+
+// A size update of the zone's own lists must not hit anything else of the zone.
+// Expect the sizes as far behind the lists as in a memcg's zone, and zones that share no line.
+TEST(LayoutTest, SizesOfAZoneLieAsInAMemcgsZone) {
+  const auto layout = LayoutOf("v4.0");
+  const StructInfo zone = layout.at("struct zone");
+  const StructInfo per_zone = layout.at("struct mem_cgroup_per_zone");
+  EXPECT_EQ(OffsetOf(zone, "lru_size") - OffsetOf(zone, "lruvec"),
+            OffsetOf(per_zone, "lru_size") - OffsetOf(per_zone, "lruvec.lists"));
+  EXPECT_EQ(zone.size % kCacheLine, 0u);
 }
 
 // struct page is one line.

@@ -79,20 +79,6 @@ class ChurnTest : public testing::TestWithParam<const Kernel*> {
     session.Drain();
     ExpectEmpty(config.plan, session.ReadLedger());
   }
-
-  static void ExpectEmpty(const WorldPlan& plan, const Ledger& ledger) {
-    EXPECT_EQ(plan.memory.n, ledger.free_pages);
-    for (const LedgerRow& row : ledger.memcgs) {
-      SCOPED_TRACE(row.name);
-      EXPECT_EQ(0, row.memory);
-      EXPECT_EQ(0, row.memsw);
-      EXPECT_EQ(0, row.references);
-      EXPECT_EQ(0, row.held);
-      EXPECT_EQ(0, row.lru);
-      EXPECT_EQ(0, row.rss);
-      EXPECT_EQ(row.events[kPgpgin], row.events[kPgpgout]);
-    }
-  }
 };
 
 // Four threads map, fault, unmap, move and exit at random in the same address spaces, without
@@ -168,8 +154,7 @@ TEST_P(ChurnTest, Off) {
 
 // Another thread keeps setting the gate to what it already is, while four threads run, for each
 // gate that can be turned. Expect no effect: the word is written under the readers' eyes, the
-// answer never changes. (A gate that really turns during a run is not defined: see
-// GateTest.TurnedBetweenPhases.)
+// answer never changes. (For a gate that really turns, see live_flip_test.cc.)
 TEST_P(ChurnTest, GateSetUnderTheReaders) {
   for (const GateInfo& gate : kGates) {
     if (gate.kind == GateKind::kConstant || !NativeHasGate(kernel(), gate.kind)) continue;

@@ -271,9 +271,7 @@ void ExpectConsistent(const WorldPlan& plan, const Ledger& ledger, const Circums
     }
     if (how.drained) {
       EXPECT_EQ(0, row.stock);
-      if (how.charging) {
-        EXPECT_EQ(row.held, row.lru);
-      }
+      EXPECT_EQ(row.held, row.lru);
       EXPECT_EQ(row.held, row.rss);
       EXPECT_EQ(row.held, row.events[kPgpgin] - row.events[kPgpgout]);
     }
@@ -285,6 +283,20 @@ void ExpectConsistent(const WorldPlan& plan, const Ledger& ledger, const Circums
   }
   EXPECT_LE(mapped + ledger.free_pages, plan.memory.n);
   EXPECT_GE(mapped + ledger.free_pages, plan.memory.n - limbo);
+}
+
+void ExpectEmpty(const WorldPlan& plan, const Ledger& ledger) {
+  EXPECT_EQ(plan.memory.n, ledger.free_pages);
+  for (const LedgerRow& row : ledger.memcgs) {
+    SCOPED_TRACE(row.name);
+    EXPECT_EQ(0, row.memory);
+    EXPECT_EQ(0, row.memsw);
+    EXPECT_EQ(0, row.references);
+    EXPECT_EQ(0, row.held);
+    EXPECT_EQ(0, row.lru);
+    EXPECT_EQ(0, row.rss);
+    EXPECT_EQ(row.events[kPgpgin], row.events[kPgpgout]);
+  }
 }
 
 void ExpectFaultsCounted(const Ledger& ledger, const CpuResult& total) {

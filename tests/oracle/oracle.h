@@ -102,7 +102,7 @@ struct Circumstances {
   Pages batch{32};
   bool drained = true;
   bool shared_mms = false;  // several CPUs work on one address space
-  bool charging = true;     // the controller was on all the time
+  bool charging = true;     // the controller was on all the time: every mapped page is held
 };
 
 // The laws. With held, stock and usage of a memcg meaning the sums over itself and all below:
@@ -113,6 +113,9 @@ struct Circumstances {
 // With shared mms, and not drained, up to one LRU batch per CPU may be unmapped but not yet
 // uncharged.
 void ExpectConsistent(const WorldPlan& plan, const Ledger& ledger, const Circumstances& how);
+
+// Nothing is mapped, everything is drained: every page is free, and nobody owes anything.
+void ExpectEmpty(const WorldPlan& plan, const Ledger& ledger);
 
 // PGFAULT of all memcgs is what the CPUs report.
 void ExpectFaultsCounted(const Ledger& ledger, const CpuResult& total);

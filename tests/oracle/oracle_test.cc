@@ -219,8 +219,7 @@ TEST(FullMachineTest, ChargesNothing) {
   }
 }
 
-// The gate is turned between phases, with every LRU batch drained, charged pages unmapped only
-// while it is open and uncharged ones only while it is closed: the flips that are defined. Expect a
+// The gate is turned between phases, with every LRU batch drained. Expect a
 // page charged while it was open to be uncharged once, however often the gate moved in between, and
 // a page faulted in while it was closed never to be charged or uncharged.
 void TurnBetweenPhases(const Kernel& kernel, MachineKind machine, GateKind gate) {
