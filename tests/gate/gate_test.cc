@@ -39,10 +39,14 @@ TYPED_TEST(GateTest, AllGatesAnswerAlike) {
     EXPECT_EQ(FlagGate().Open(this->subsys_), on);
     EXPECT_EQ(AtomicGate().Open(this->subsys_), on);
     EXPECT_EQ(IndirectGate().Open(this->subsys_), on);
+    StaticKeySwitch keys(on);
+    const StaticKeySwitch::Turn turn(keys);
+    EXPECT_EQ(StaticKeyGate().Open(this->subsys_), on);
     for (const GateInfo& info : kGates) {
       RuntimeGate gate;
       gate.kind = info.kind;
       gate.constant_on = on;
+      gate.static_key.on = on;
       EXPECT_EQ(gate.Open(this->subsys_), on) << info.name;
       EXPECT_TRUE(gate.compiled_in()) << info.name;
     }
@@ -61,6 +65,7 @@ TYPED_TEST(GateTest, OnceOnTheStickyQuestionStaysOpen) {
       if (info.kind == GateKind::kConstant) continue;
       RuntimeGate gate;
       gate.kind = info.kind;
+      gate.static_key.ever = ever;
       EXPECT_EQ(gate.OpenEver(this->subsys_), ever) << info.name;
     }
   };
@@ -89,6 +94,31 @@ TYPED_TEST(GateTest, ConstantGateDoesNotFollow) {
   EXPECT_FALSE(CompiledOut::compiled_in());
 }
 
+// Two worlds' switches take turns, and one is turned in its turn.
+// Expect the gate to answer for the world whose turn it is; once on, the sticky question stays open for it.
+TEST(StaticKeySwitchTest, AnswersForTheWorldWhoseTurnItIs) {
+  CgroupSubsys<Native<BuildConfig{}>> subsys{};
+  const StaticKeyGate gate;
+  StaticKeySwitch on(true), off(false);
+  for (int round = 0; round < 2; ++round) {
+    {
+      const StaticKeySwitch::Turn turn(on);
+      ASSERT_TRUE(turn.status().ok()) << turn.status();
+      EXPECT_TRUE(gate.Open(subsys) && gate.OpenEver(subsys));
+    }
+    const StaticKeySwitch::Turn turn(off);
+    EXPECT_FALSE(gate.Open(subsys));
+    EXPECT_EQ(gate.OpenEver(subsys), round > 0);
+    ASSERT_TRUE(on.Set(true).ok());  // not its turn: nothing is patched
+    EXPECT_FALSE(gate.Open(subsys));
+    ASSERT_TRUE(off.Set(true).ok());
+    EXPECT_TRUE(gate.Open(subsys) && gate.OpenEver(subsys));
+    ASSERT_TRUE(off.Set(false).ok());
+    EXPECT_FALSE(gate.Open(subsys));
+    EXPECT_TRUE(gate.OpenEver(subsys));
+  }
+}
+
 class GateCostTest : public support::TracedTest {};
 
 // One question of each kind to each gate.
@@ -103,7 +133,8 @@ TEST_F(GateCostTest, AGateReadsAtMostItsOneWord) {
     gate.kind = info.kind;
     const Counts counts = Count([&] { EXPECT_TRUE(gate.Open(subsys)); });
     EXPECT_EQ(counts.gates, 1u) << info.name;
-    EXPECT_EQ(counts.loads, info.kind == GateKind::kConstant ? 0u : 1u) << info.name;
+    const bool reads = info.kind != GateKind::kConstant && info.kind != GateKind::kStaticKey;
+    EXPECT_EQ(counts.loads, reads ? 1u : 0u) << info.name;
     EXPECT_EQ(counts.stores, 0u) << info.name;
     EXPECT_EQ(counts.rmw, 0u) << info.name;
     const Counts ever = Count([&] { EXPECT_TRUE(gate.OpenEver(subsys)); });
@@ -124,7 +155,7 @@ TEST(GateNamesTest, NamesAreFoundAndAWrongOneIsAnsweredWithThem) {
   }
   const auto wrong = FindGate("flagg");
   ASSERT_FALSE(wrong.ok());
-  EXPECT_EQ(wrong.status().message(), "no gate 'flagg'; valid: constant, flag, atomic, indirect");
+  EXPECT_EQ(wrong.status().message(), "no gate 'flagg'; valid: constant, flag, atomic, static_key, indirect");
 }
 
 // kernel x machine, all gates
@@ -189,9 +220,9 @@ TEST_P(GateSessionTest, SetEnabledTurnsEveryReadingGate) {
     if (info.kind == GateKind::kConstant || !Has(info.kind)) continue;
     auto session = OpenWith(info.kind, true);
     support::Execute(*session, {support::Fault(0, 100)});
-    session->SetEnabled(false);
+    EXPECT_TRUE(session->SetEnabled(false).ok());
     support::Execute(*session, {support::Fault(100, 50)});
-    session->SetEnabled(true);
+    EXPECT_TRUE(session->SetEnabled(true).ok());
     session->Drain();
     EXPECT_EQ(session->ReadLedger().memcgs[2].memory, 100) << info.name;
     EXPECT_EQ(session->ReadLedger().mapped[0], 150) << info.name;

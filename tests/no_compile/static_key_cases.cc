@@ -11,7 +11,7 @@ int Control(memsim::static_key::static_key_false* variable) {
   static DEFINE_STATIC_KEY_TRUE(local);
   int taken = static_branch_unlikely(&key) + static_branch_likely(&local) + static_call(hook)(1);
   if (static_branch_unlikely_at(keys, 2)) ++taken;
-#if defined(CASE_KEY_NOT_CONSTANT)  // the kernel's asm would fail in the assembler; here the compiler says why
+#if defined(CASE_KEY_NOT_CONSTANT)  // the kernel's asm fails in the assembler
   if (static_branch_unlikely(variable)) ++taken;
 #elif defined(CASE_KEY_AUTOMATIC)  // it would be gone while its sites are still there
   DEFINE_STATIC_KEY_FALSE(automatic);

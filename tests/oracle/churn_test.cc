@@ -168,7 +168,7 @@ TEST_P(ChurnTest, GateSetUnderTheReaders) {
       ASSERT_NE(session, nullptr);
       std::atomic<bool> done{false};
       std::thread setter([&] {
-        while (!done.load()) session->SetEnabled(on);
+        while (!done.load()) EXPECT_TRUE(session->SetEnabled(on).ok());
       });
       CpuResult total;
       Churn(*session, config, total);

@@ -39,7 +39,9 @@ class FlippingStream final : public OperationStream {
       : session_(session), operations_(std::move(operations)), flips_(std::move(flips)) {}
   bool Next(Operation* op) override {
     if (next_ == operations_.size()) return false;
-    if (flips_[next_].has_value()) session_.SetEnabled(*flips_[next_]);
+    if (flips_[next_].has_value()) {
+      EXPECT_TRUE(session_.SetEnabled(*flips_[next_]).ok());
+    }
     *op = operations_[next_++];
     return true;
   }
@@ -313,7 +315,7 @@ TEST_P(KernelFlipTest, TenThousandTimesUnderRunningThreads) {
       std::thread flipper([&] {
         Random random(41);
         for (int i = 0; i < kFlips || !saw_both.load(); ++i) {
-          session->SetEnabled(i % 2 == 0);
+          EXPECT_TRUE(session->SetEnabled(i % 2 == 0).ok());
           // From back to back up to some dozens of faults.
           const uint64_t until = native::NowNs() + random.Below(30'000);
           while (native::NowNs() < until) MEMSIM_BARRIER();

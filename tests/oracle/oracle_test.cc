@@ -229,7 +229,7 @@ void TurnBetweenPhases(const Kernel& kernel, MachineKind machine, GateKind gate)
   ASSERT_NE(session, nullptr);
   Oracle oracle(config.plan, true);
   const auto phase = [&](bool on, const Operations& operations) {
-    session->SetEnabled(on);
+    EXPECT_TRUE(session->SetEnabled(on).ok());
     oracle.set_charging(on);
     const std::vector<Operations> per_cpu = {operations, {}};
     const ExecResult result = Execute(*session, per_cpu);

@@ -241,7 +241,7 @@ TEST_F(StaticKeyTest, AFailedFlipChangesNothing) {
         EXPECT_NE(failed.message().find(call), std::string::npos) << at << ": " << failed.message();
         EXPECT_EQ(failed.message().find("keep the new state"), std::string::npos) << failed.message();
         EXPECT_EQ(static_key_enabled(&far_key), !on);
-        EXPECT_EQ(FarTaken(), on ? 0 : 4) << "operation " << at << ", undo " << (refuse ? "refused" : "works");
+        EXPECT_EQ(FarTaken(), on ? 0 : 4) << "operation " << at << (refuse ? ", undo refused" : "");
         SetTextFault(nullptr);
         ASSERT_TRUE((on ? static_branch_enable(&far_key) : static_branch_disable(&far_key)).ok()) << at;
         EXPECT_EQ(FarTaken(), on ? 4 : 0) << at;
@@ -262,7 +262,9 @@ TEST_F(StaticKeyTest, ForeignBytesAreAnError) {
   uintptr_t site = 0;
   for (const internal::Record* r = internal::__start_memsim_static_key_sites;
        r != internal::__stop_memsim_static_key_sites; ++r) {
-    const auto at = [](const int32_t& d) { return reinterpret_cast<uintptr_t>(&d) + static_cast<uintptr_t>(d); };
+    const auto at = [](const int32_t& distance) {
+      return reinterpret_cast<uintptr_t>(&distance) + static_cast<uintptr_t>(distance);
+    };
     if (*reinterpret_cast<const Key* const*>(at(r->anchor)) == &far_key.key) site = at(r->site);
   }
   ASSERT_NE(site, 0u);
@@ -315,7 +317,9 @@ TEST_F(StaticKeyTest, TenThousandSites) {
     const bool on = flip % 2 == 0;
     const long barriers = counters().barriers;
     const auto begin = std::chrono::steady_clock::now();
-    ASSERT_TRUE((on ? static_branch_enable(&ten_thousand::key) : static_branch_disable(&ten_thousand::key)).ok());
+    const Result flipped =
+        on ? static_branch_enable(&ten_thousand::key) : static_branch_disable(&ten_thousand::key);
+    ASSERT_TRUE(flipped.ok()) << flipped.message();
     const std::chrono::duration<double, std::micro> took = std::chrono::steady_clock::now() - begin;
     if (flip > 0) microseconds.push_back(took.count());
     EXPECT_EQ(counters().barriers - barriers, mechanism().patched ? 3 : 0);
