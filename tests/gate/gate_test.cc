@@ -146,6 +146,27 @@ TEST_F(GateCostTest, AGateReadsAtMostItsOneWord) {
   }
 }
 
+// The controller goes on, off and on again.
+// Expect the words of the sticky question to be stored before those of the switch, whoever reads them in
+// between, and to be left alone when it goes off.
+TEST_F(GateCostTest, TheStickyWordIsSetBeforeTheSwitch) {
+  auto& subsys = *new (arena_.base() + arena_.Reserve(sizeof(CgroupSubsys<Tracing>), 64))
+                     CgroupSubsys<Tracing>;
+  const auto stored = [&](bool on) {
+    std::string order;
+    for (const TraceEvent& event : Record([&] { subsys.SetEnabled(on); })) {
+      const void* word = event.access.address;
+      const bool sticky =
+          word == &subsys.never_enabled || word == &subsys.ever_enabled || word == &subsys.ever_answer;
+      order += sticky ? 'e' : 's';
+    }
+    return order;
+  };
+  EXPECT_EQ(stored(true), "eeesss");
+  EXPECT_EQ(stored(false), "sss");
+  EXPECT_EQ(stored(true), "eeesss");
+}
+
 // Expect the names to be those that FindGate() understands, and a wrong one to be answered with
 // them.
 TEST(GateNamesTest, NamesAreFoundAndAWrongOneIsAnsweredWithThem) {
