@@ -91,6 +91,7 @@ void Registry::Start() {
     const std::string obstacle = error.ok() ? SelfTest(text_) : error.Text();
     if (obstacle.empty()) {
       mechanism_.patched = true;
+      if (way == TextWay::kReplace) ExemptThreadsOfTheEmulator();
       mechanism_.text = std::string("patched: ") + kForms + ", written through " +
                         (way == TextWay::kProcMem ? "/proc/self/mem" : "private copies of pages");
       if (!why.empty()) mechanism_.text += " (" + why + ")";

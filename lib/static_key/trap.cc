@@ -111,12 +111,21 @@ bool BlocksSigtrap(const char* tid) {
   return (mask >> (SIGTRAP - 1) & 1) != 0;
 }
 
-std::string ThreadThatBlocksSigtrap() {
+std::vector<std::string>& Exempt() {
+  static std::vector<std::string>& exempt = *new std::vector<std::string>;
+  return exempt;
+}
+
+std::vector<std::string> ThreadsThatBlockSigtrap() {
+  std::vector<std::string> blocking;
   DIR* tasks = opendir("/proc/self/task");
-  if (tasks == nullptr) return {};
-  std::string blocking;
+  if (tasks == nullptr) return blocking;
+  const std::vector<std::string>& exempt = Exempt();
   while (const dirent* task = readdir(tasks)) {
-    if (task->d_name[0] != '.' && BlocksSigtrap(task->d_name)) blocking = task->d_name;
+    if (task->d_name[0] == '.' || !BlocksSigtrap(task->d_name)) continue;
+    if (std::find(exempt.begin(), exempt.end(), task->d_name) == exempt.end()) {
+      blocking.push_back(task->d_name);
+    }
   }
   closedir(tasks);
   return blocking;
@@ -148,15 +157,17 @@ std::string TrapObstacle() {
   }
   // A thread that is being created blocks everything for a moment.
   constexpr int kTries = 50;
-  std::string thread;
+  std::vector<std::string> threads;
   for (int i = 0; i < kTries; ++i) {
-    thread = ThreadThatBlocksSigtrap();
-    if (thread.empty()) return {};
+    threads = ThreadsThatBlockSigtrap();
+    if (threads.empty()) return {};
     const timespec pause = {0, 200000};
     nanosleep(&pause, nullptr);
   }
-  return "thread " + thread + " blocks SIGTRAP and would be killed at a breakpoint";
+  return "thread " + threads.front() + " blocks SIGTRAP and would be killed at a breakpoint";
 }
+
+void ExemptThreadsOfTheEmulator() { Exempt() = ThreadsThatBlockSigtrap(); }
 
 long TrapsTaken() { return traps.load(std::memory_order_relaxed); }
 

@@ -35,6 +35,8 @@ void RemoveTrapHandler();
 void SetTrapTable(std::unique_ptr<const TrapTable> table);
 // Why a breakpoint could not be answered: the action is not ours, or a thread blocks SIGTRAP. Empty: fine.
 std::string TrapObstacle();
+// Threads that block SIGTRAP now belong to an emulator, which is where we are, and run none of our code.
+void ExemptThreadsOfTheEmulator();
 long TrapsTaken();
 // In a fork's child: handlers of threads that are not there any more do not count.
 void ForgetHandlersOfOtherThreads();
