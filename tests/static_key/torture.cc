@@ -148,7 +148,7 @@ bool Flip(long flips) {
     sequence.store(number | (on ? 2 : 0));
     // Gives readers a time without a flip.
     for (int pause = 0; pause < 200; ++pause) asm volatile("");
-    if (i % 17 == 0) sched_yield();
+    if (i % 17 == 0) usleep(200);
   }
   return true;
 }
