@@ -191,6 +191,16 @@ Result Registry::Flip(const std::vector<Site*>& sites, const std::function<void(
   return Result::Error(message);
 }
 
+std::vector<Site*> Registry::ArmedSites(const void* owner) const {
+  std::vector<Site*> armed;
+  const auto sites = by_key_.find(owner);
+  if (sites == by_key_.end()) return armed;
+  for (Site* site : sites->second) {
+    if (site->armed) armed.push_back(site);
+  }
+  return armed;
+}
+
 Result Registry::Update(Key* key, const std::function<int(int count, std::string* error)>& next) {
   const std::lock_guard<std::mutex> hold(mutex_);
   const int before = key->enabled.load();
@@ -201,15 +211,8 @@ Result Registry::Update(Key* key, const std::function<int(int count, std::string
     key->enabled.store(after);
     return {};
   }
-  std::vector<Site*> armed;
-  const auto sites = by_key_.find(key);
-  if (sites != by_key_.end()) {
-    for (Site* site : sites->second) {
-      if (site->armed) armed.push_back(site);
-    }
-  }
   return Flip(
-      armed, [&](bool forward) { key->enabled.store(forward ? after : before); },
+      ArmedSites(key), [&](bool forward) { key->enabled.store(forward ? after : before); },
       [&](const Site& site, bool changed) {
         return BranchCode(site.at, site.jump, site.likely, (changed ? after : before) > 0);
       });
@@ -218,15 +221,8 @@ Result Registry::Update(Key* key, const std::function<int(int count, std::string
 Result Registry::Retarget(CallKey* call, uintptr_t target) {
   const std::lock_guard<std::mutex> hold(mutex_);
   const uintptr_t before = call->target.load();
-  std::vector<Site*> armed;
-  const auto sites = by_key_.find(call);
-  if (sites != by_key_.end()) {
-    for (Site* site : sites->second) {
-      if (site->armed) armed.push_back(site);
-    }
-  }
   return Flip(
-      armed, [&](bool forward) { call->target.store(forward ? target : before); },
+      ArmedSites(call), [&](bool forward) { call->target.store(forward ? target : before); },
       [&](const Site& site, bool changed) { return CallCode(site, changed ? target : before); });
 }
 

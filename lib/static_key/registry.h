@@ -55,6 +55,8 @@ class Registry {
   void Start();            // self-test, once
   void Reindex();
   void Arm(std::list<Site>& sites);
+  // Of a key or a static call, by address; the others test the key and need no patching.
+  std::vector<Site*> ArmedSites(const void* owner) const;
   Result Flip(const std::vector<Site*>& sites, const std::function<void(bool)>& publish,
               const std::function<Code(const Site&, bool after)>& code);
   static void BeforeFork();
