@@ -97,7 +97,7 @@ void ExpectRefused(const std::string& arguments, const std::string& valid) {
 // Names that do not exist. Expect the names that do.
 TEST(WrongInputTest, UnknownNamesAreAnsweredWithTheNamesThatExist) {
   ExpectRefused("run --kernel v9.9", "valid: v4.0, v4.0-chargefirst, v4.2, v4.4");
-  ExpectRefused("run --gate magnetic", "valid: constant, flag, atomic, indirect");
+  ExpectRefused("run --gate magnetic", "valid: constant, flag, atomic, static_key, indirect");
   ExpectRefused("run --workload aim8", "valid: churn, page_fault1, pft");
   ExpectRefused("run --rest some", "valid: none, clear, fault");
   ExpectRefused("run --irq cli", "valid: flag, popf, none");
