@@ -194,10 +194,19 @@ struct StaticKeyGate {
   static constexpr bool compiled_in() { return true; }
   template <class M>
   MEMSIM_INLINED bool Open(const CgroupSubsys<M>&) const {
-    return static_branch_likely(&internal::memory_cgrp_subsys_enabled_key);
+    return Enabled();
   }
   template <class M>
   MEMSIM_INLINED bool OpenEver(const CgroupSubsys<M>&) const {
+    return EverEnabled();
+  }
+
+ private:
+  // No templates: clang++ 14 crashes when it instantiates a site that it read from a precompiled header.
+  MEMSIM_INLINED static bool Enabled() {
+    return static_branch_likely(&internal::memory_cgrp_subsys_enabled_key);
+  }
+  MEMSIM_INLINED static bool EverEnabled() {
     return static_branch_likely(&internal::memcg_ever_enabled_key);
   }
 };
