@@ -58,15 +58,15 @@ struct NoGate {};
 template <class Gate, Between kBetween, int kGates>
 __attribute__((noinline)) int Region() {
   int open = 0;
+  const auto one = [](auto, int& counted) __attribute__((always_inline)) {
+    Separate<kBetween>();
+    if constexpr (!std::is_same_v<Gate, NoGate>) {
+      if (Gate().Open(subsys)) ++counted;
+    }
+    asm volatile("" : "+r"(counted) : : "memory");
+  };
   [&]<size_t... kIndex>(std::index_sequence<kIndex...>) {
-    const auto one = [&](auto) __attribute__((always_inline)) {
-      Separate<kBetween>();
-      if constexpr (!std::is_same_v<Gate, NoGate>) {
-        if (Gate().Open(subsys)) ++open;
-      }
-      asm volatile("" : "+r"(open) : : "memory");
-    };
-    (one(std::integral_constant<size_t, kIndex>()), ...);
+    (one(std::integral_constant<size_t, kIndex>(), open), ...);
   }(std::make_index_sequence<static_cast<size_t>(kGates)>());
   return open;
 }
