@@ -14,6 +14,10 @@ namespace ten_thousand {
 DECLARE_STATIC_KEY_FALSE(key);
 int Run();
 }  // namespace ten_thousand
+namespace ten_thousand_apart {
+DECLARE_STATIC_KEY_FALSE(key);
+int Run();
+}  // namespace ten_thousand_apart
 
 namespace memsim {
 namespace {
@@ -40,11 +44,13 @@ struct Subject {
   sk::static_key_false* key;
   int (*run)();
   int sites;
+  const char* apart;
 };
 const Subject kSubjects[] = {
-    {&one_key, &OneSite, 1},
-    {&hundred_key, [] { return HundredSites(std::make_index_sequence<100>()); }, 100},
-    {&ten_thousand::key, &ten_thousand::Run, 10000},
+    {&one_key, &OneSite, 1, ""},
+    {&hundred_key, [] { return HundredSites(std::make_index_sequence<100>()); }, 100, ""},
+    {&ten_thousand::key, &ten_thousand::Run, 10000, ""},
+    {&ten_thousand_apart::key, &ten_thousand_apart::Run, 10000, "/490_bytes_apart"},
 };
 
 void BM_Flip(benchmark::State& state, const Subject& subject, bool loaded) {
@@ -84,7 +90,7 @@ int main(int argc, char** argv) {
   for (const auto& subject : memsim::kSubjects) {
     for (const bool loaded : {false, true}) {
       const std::string name =
-          "Flip/sites:" + std::to_string(subject.sites) + (loaded ? "/under_load" : "/alone");
+          "Flip/sites:" + std::to_string(subject.sites) + subject.apart + (loaded ? "/under_load" : "/alone");
       benchmark::RegisterBenchmark(name.c_str(), memsim::BM_Flip, subject, loaded)
           ->Unit(benchmark::kMicrosecond)
           ->UseRealTime();
