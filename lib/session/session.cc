@@ -50,9 +50,10 @@ absl::Status Check(const Kernel& kernel, MachineKind machine, const SessionConfi
       config.rest_of_fault.size() != static_cast<size_t>(plan.cpus)) {
     return absl::InvalidArgumentError("a shared rest of the fault needs one object per CPU");
   }
-  if (machine == MachineKind::kSimulated && plan.cpus > 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the simulated machine has at most 2 CPUs for now, not ", plan.cpus));
+  if (machine == MachineKind::kSimulated && plan.cpus > config.machine->cpus()) {
+    return absl::InvalidArgumentError(absl::StrCat("machine ", config.machine->given, " has ",
+                                                   config.machine->cpus(), " CPUs, not ", plan.cpus,
+                                                   "; valid: --threads 1 to ", config.machine->cpus()));
   }
   return absl::OkStatus();
 }
@@ -75,6 +76,13 @@ CpuResult ExecResult::Total() const {
 
 absl::StatusOr<std::unique_ptr<Session>> Kernel::Open(MachineKind machine,
                                                       const SessionConfig& config) const {
+  if (machine == MachineKind::kSimulated && config.machine == nullptr) {
+    auto widest = LoadMachineModel("wide-1024");
+    if (!widest.ok()) return widest.status();
+    SessionConfig with_machine = config;
+    with_machine.machine = std::make_shared<const MachineModel>(*std::move(widest));
+    return Open(machine, with_machine);
+  }
   const absl::Status valid = Check(*this, machine, config);
   if (!valid.ok()) return valid;
   switch (machine) {

@@ -137,7 +137,7 @@ Outcome Simulate(const Kernel& kernel, const Workload& workload, uint64_t seed, 
   const auto session = Open(kernel, MachineKind::kSimulated, config);
   if (session == nullptr) return {};
   Outcome run = {.exec = Execute(*session, workload.per_cpu), .ledger = {}};
-  EXPECT_TRUE(run.exec.sim.has_value());
+  EXPECT_NE(run.exec.sim, nullptr);
   session->Drain();
   run.ledger = session->ReadLedger();
   ExpectConsistent(workload.plan, run.ledger, {});
@@ -146,8 +146,13 @@ Outcome Simulate(const Kernel& kernel, const Workload& workload, uint64_t seed, 
 }
 
 std::string Describe(const SimResult& sim) {
-  return absl::StrCat(absl::Hex(sim.hash, absl::kZeroPad16), " ", absl::StrJoin(sim.clock, ","),
-                      " ", absl::StrJoin(sim.accesses, ","));
+  std::vector<uint64_t> clocks, accesses;
+  for (const SimCpuTimes& cpu : sim.cpus) {
+    clocks.push_back(cpu.clock);
+    accesses.push_back(cpu.accesses);
+  }
+  return absl::StrCat(absl::Hex(sim.hash, absl::kZeroPad16), " ", absl::StrJoin(clocks, ","), " ",
+                      absl::StrJoin(accesses, ","));
 }
 
 class OrderTest : public testing::TestWithParam<const Kernel*> {};

@@ -10,8 +10,8 @@
 // Units     vpn: page number in the address space; a gather batch holds 510 pages
 // Threads   entries under their table's lock; free lists under zone->lock, per-CPU lists by their CPU
 // Errors    VM_FAULT_OOM when the charge was refused; nothing is mapped and nothing stays charged
-// Left out  VMA look-up, mmap_lock, page-table pages and their charge, TLB, swap, watermarks; the first
-//           gather batch of a teardown, which holds 8 pages on the stack
+// Left out  page-table pages and their charge, swap, watermarks; the first gather batch of a teardown, which
+//           holds 8 pages on the stack. VMA look-up, mmap_lock, TLB are stages: time on simulated, no steps
 // Changed   one per-CPU free list for all zones (the kernel: one per zone); fresh zones hand out pages
 //           in address order
 #ifndef MEMSIM_PAGE_FAULT_PATH_H_
@@ -43,6 +43,7 @@ class FaultPath {
     Scope scope(Fn::kHandleMmFault);
     Image<T>& k = self();
     M::EnterFault();
+    M::MmapLock(&mm->accounting);
     k.Stats().pgfault.add(1);
     k.mem_cgroup_count_vm_event(mm, kPgfault);
     TaskStruct<M>* current = nullptr;
@@ -52,6 +53,7 @@ class FaultPath {
       current->memcg_oom_may_oom.store(1);
     }
     const FaultResult result = do_anonymous_page(mm, vpn);
+    M::MmapLock(&mm->accounting);
     if (k.compiled_in()) {
       current->memcg_oom_may_oom.store(0);
       if (result == FaultResult::kOom) [[unlikely]] k.mem_cgroup_oom_synchronize();
@@ -84,12 +86,12 @@ class FaultPath {
         }
       }
       if (gathered == kGatherBatch) {
-        free_pages_and_swap_cache(gather, gathered);
+        free_pages_and_swap_cache(mm, gather, gathered);
         unmapped += gathered;
         gathered = 0;
       }
     }
-    if (gathered > 0) free_pages_and_swap_cache(gather, gathered);
+    if (gathered > 0) free_pages_and_swap_cache(mm, gather, gathered);
     return Pages(unmapped + gathered);
   }
 
@@ -150,6 +152,7 @@ class FaultPath {
 
   MEMSIM_INLINED void page_add_new_anon_rmap(Page* page, MmStruct<M>* mm, uint64_t vpn) {
     Scope scope(Fn::kAddNewAnonRmap);
+    M::OnStage(Stage::kRmap);
     page->_mapcount.store(0);
     self().Stats().nr_anon_pages.add(1);
     page->mapping.store(Page::AnonMapping(mm));
@@ -161,6 +164,7 @@ class FaultPath {
     auto& pte = table.pte[vpn % kPtrsPerPte];
     const uint32_t entry = pte.load();
     if (entry == 0) return nullptr;
+    M::OnStage(Stage::kUnmapPage);
     pte.store(0);
     Page* page = self().PageAt(entry - 1);
     page->_mapcount.add(-1);
@@ -168,7 +172,8 @@ class FaultPath {
     return page;
   }
 
-  void free_pages_and_swap_cache(Page** pages, int nr) {
+  void free_pages_and_swap_cache(MmStruct<M>* mm, Page** pages, int nr) {
+    M::FlushTlb(mm);
     self().lru_add_drain();
     self().release_pages(pages, nr);
   }
@@ -176,6 +181,7 @@ class FaultPath {
   // A page with one reference and clean flags from this CPU's list, or null.
   MEMSIM_INLINED Page* alloc_page() {
     Scope scope(Fn::kAllocPage);
+    M::OnStage(Stage::kAllocPage);
     PerCpuPages<M>& pcp = self().ThisCpuPageset();
     if (pcp.count.load() == 0) [[unlikely]] {
       if (!rmqueue_bulk(pcp)) return nullptr;
@@ -189,6 +195,7 @@ class FaultPath {
   }
 
   void free_page(Page* page, PerCpuPages<M>& pcp) {
+    M::OnStage(Stage::kFreePage);
     page->mapping.store(nullptr);
     const uint64_t zone_bits = page->flags.load() >> kZoneShift << kZoneShift;
     page->flags.store(zone_bits);

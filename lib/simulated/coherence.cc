@@ -1,0 +1,275 @@
+// One access: does it hit, what does it change in the directory, and what does it cost?
+#include <algorithm>
+
+#include "lib/simulated/engine.h"
+
+namespace memsim {
+
+void SimEngine::Before(const Access& access) {
+  Cpu& me = Me();
+  ++me.accesses;
+  if (me.clock >= me.next_timer && me.irq_off == 0) [[unlikely]] TimerInterrupt(me);
+  const uint64_t offset = spec_.arena->OffsetOf(access.address);
+  const bool rmw = access.kind == AccessKind::kRmw;
+  me.step.Access(access, offset - per_cpu_begin_ < per_cpu_bytes_);
+  Mix(me, offset * 4 + static_cast<uint64_t>(access.kind));
+  if (me.muted) [[unlikely]] {
+    if (!Solo()) WaitTurn();
+    return;
+  }
+  // A read-modify-write of memory is a load and a store.
+  const uint64_t slots = access.kind == AccessKind::kLoad || access.kind == AccessKind::kStore
+                             ? me.slot
+                             : 2 * me.slot;
+  const bool waits = rmw || (access.pointer && access.kind == AccessKind::kLoad);
+  Spend(me, Cause::kInstructions, slots);
+  const bool moved = Touch(me, offset, access.kind != AccessKind::kLoad, waits, slots);
+  if (rmw) LockedOperation(me, moved);
+  if (machine_.store_forward != 0) StoreForward(me, offset, access);
+  Mix(me, me.clock);
+}
+
+// A line that came for a LOCK instruction stays until it is done.
+void SimEngine::LockedOperation(Cpu& me, bool moved) {
+  Spend(me, Cause::kRmw, machine_.rmw);
+  if (moved) me.in_flight_end = me.clock;
+}
+
+void SimEngine::After(const Access& access, uint64_t after) {
+  if (access.pointer && after != 0) {
+    after = spec_.arena->OffsetOf(reinterpret_cast<const void*>(after));
+  }
+  Mix(Me(), after);
+}
+
+// A load wider than the last store to its place waits until that store is in the cache.
+void SimEngine::StoreForward(Cpu& me, uint64_t offset, const Access& access) {
+  if (access.kind == AccessKind::kLoad) {
+    if (offset == me.stored_at && access.size > me.stored_size) {
+      Spend(me, Cause::kL1, machine_.store_forward);
+    }
+  } else {
+    me.stored_at = offset;
+    me.stored_size = access.size;
+  }
+}
+
+// `slots_paid` of the access's latency were paid as issue slots. True when the line changed its state.
+bool SimEngine::Touch(Cpu& me, uint64_t offset, bool write, bool waits, uint64_t slots_paid) {
+  const uint32_t line = static_cast<uint32_t>(offset / kCacheLine);
+  Line& state = lines_[line];
+  bool waited = false;
+  if (strict_ || state.ordered) {
+    WaitTurn();
+    waited = true;
+  }
+  PrivateCache::Hit hit = me.cache.Find(line);
+  if (hit.level != 0 && (!write || hit.writable)) [[likely]] {
+    if (waited) CheckOrder(me, line, write);
+    Record(me, state, write);
+    if (waits) {
+      const uint64_t latency = hit.level == 1 ? machine_.l1.latency : machine_.l2.latency;
+      if (latency > slots_paid) {
+        Spend(me, hit.level == 1 ? Cause::kL1 : Cause::kL2, latency - slots_paid);
+      }
+    }
+    if (line_stats_.detail()) line_stats_.Access(offset, !write, write, false, current_);
+    return false;
+  }
+  if (!waited) {
+    WaitTurn();
+    hit = me.cache.Find(line);  // others may have run while this CPU waited
+  }
+  ChangeState(me, offset, write, hit, slots_paid);
+  return true;
+}
+
+void SimEngine::Record(Cpu& me, Line& line, bool write) {
+  if (write) {
+    line.write_time = me.clock & kTimeMask;
+    line.writer = static_cast<uint64_t>(current_) & 1023;
+  } else if (order_.Earlier(line.read_time, static_cast<CpuId>(line.reader), me.clock, current_)) {
+    // Of all reads the latest counts, not the one that came last: a CPU that ran ahead has read already.
+    line.read_time = me.clock & kTimeMask;
+    line.reader = static_cast<uint64_t>(current_) & 1023;
+  }
+}
+
+// Has somebody who ran ahead made an access that this one should have come before?
+void SimEngine::CheckOrder(Cpu& me, uint32_t line, bool write) {
+  const Line& state = lines_[line];
+  if (!state.touched || state.ordered) return;
+  const auto later = [&](uint64_t time, uint64_t cpu) {
+    return static_cast<CpuId>(cpu) != current_ &&
+           order_.Earlier(me.clock, current_, time, static_cast<CpuId>(cpu));
+  };
+  if (later(state.write_time, state.writer) || (write && later(state.read_time, state.reader))) {
+    Violation(line);
+  }
+}
+
+// The turn is this CPU's. Changes owner or sharers of a line and pays for the way it comes.
+void SimEngine::ChangeState(Cpu& me, uint64_t offset, bool write, PrivateCache::Hit hit,
+                            uint64_t slots_paid) {
+  const uint32_t line = static_cast<uint32_t>(offset / kCacheLine);
+  const bool had = hit.level != 0;
+  FlushEvicted(me);
+  CheckOrder(me, line, write);
+  Line& state = lines_[line];
+  Record(me, state, write);
+  const uint64_t begin = me.clock;
+  WaitForLine(me, line, write);
+  const Fetch fetch = Source(me, line, write, hit);
+  TakeFromOthers(line, write);
+  if (had) {
+    me.cache.Upgrade(line);
+  } else {
+    me.cache.Fill(line, state.exclusive != 0);
+    l3_[static_cast<size_t>(me.socket)].Touch(line);
+  }
+  if (fetch.from_memory) {
+    const int home = HomeOf(line);
+    Spend(me, Cause::kBandwidth, MemoryWait(home, me.clock, machine_.dram_line));
+  }
+  const uint64_t latency = std::max(fetch.latency, slots_paid) - slots_paid;
+  Spend(me, fetch.cause, latency);
+  me.in_flight = line;
+  me.in_flight_end = me.clock;
+  const bool transfer = fetch.cause == Cause::kTransfer;
+  line_stats_.Miss(offset, transfer, me.clock - begin);
+  if (line_stats_.detail()) line_stats_.Access(offset, !write, write, transfer, current_);
+  if (machine_.adjacent_line && !had && !transfer) Prefetch(me, line ^ 1);
+}
+
+// A line changes hands one CPU at a time. Whoever got it last may not have it yet: a CPU waits for its own
+// line before it does anything else, so what it waits for is all there is to look at.
+void SimEngine::WaitForLine(Cpu& me, uint32_t line, bool write) {
+  const Line& state = lines_[line];
+  if (!state.touched) return;
+  uint64_t until = me.clock;
+  const auto wait_for = [&](uint64_t cpu) {
+    if (static_cast<CpuId>(cpu) == current_ || cpu >= cpus_.size()) return;
+    const Cpu& other = At(static_cast<CpuId>(cpu));
+    if (other.in_flight == line) until = std::max(until, other.in_flight_end);
+  };
+  wait_for(state.holder);
+  if (write) wait_for(state.reader);
+  Spend(me, Cause::kTransfer, until - me.clock);
+}
+
+uint64_t SimEngine::TransferFrom(CpuId from) const {
+  if (machine_.CoreOf(from) == machine_.CoreOf(current_)) return machine_.transfer_smt;
+  if (machine_.SocketOf(from) == machine_.SocketOf(current_)) return machine_.transfer_core;
+  return machine_.transfer_socket;
+}
+
+// Where the line comes from; for an upgrade, whom it has to be taken from.
+SimEngine::Fetch SimEngine::Source(Cpu& me, uint32_t line, bool write, PrivateCache::Hit hit) {
+  const Line& state = lines_[line];
+  uint64_t farthest = 0;
+  uint64_t nearest = UINT64_MAX;
+  const auto look_at = [&](CpuId cpu) {
+    if (cpu == current_ || !At(cpu).cache.Holds(line)) return;
+    const uint64_t transfer = TransferFrom(cpu);
+    farthest = std::max(farthest, transfer);
+    nearest = std::min(nearest, transfer);
+  };
+  if (state.holders == 1) look_at(static_cast<CpuId>(state.holder));
+  if (state.holders == 2) {
+    const Sharers& sharers = sharers_.find(line)->second;
+    for (size_t cpu = sharers._Find_first(); cpu < sharers.size(); cpu = sharers._Find_next(cpu)) {
+      look_at(static_cast<CpuId>(cpu));
+    }
+  }
+  const bool others = nearest != UINT64_MAX;
+  // Somebody has to give the line up, or has the only valid copy.
+  if (others && write) return {farthest, Cause::kTransfer};
+  if (others && state.exclusive) return {nearest, Cause::kTransfer};
+  if (hit.level != 0) return {machine_.l3.latency, Cause::kL3};  // the directory says yes
+  if (l3_[static_cast<size_t>(me.socket)].Find(line)) return {machine_.l3.latency, Cause::kL3};
+  if (others) return {nearest, Cause::kTransfer};
+  const bool local = HomeOf(line) == me.socket;
+  return {local ? machine_.dram : machine_.dram_remote, Cause::kDram, true};
+}
+
+void SimEngine::TakeFromOthers(uint32_t line, bool write) {
+  Line& state = lines_[line];
+  const bool first = !state.touched || state.holders == 0;
+  state.touched = 1;
+  const uint64_t self = static_cast<uint64_t>(current_);
+  if (write) {
+    if (state.holders == 1 && state.holder != self) At(static_cast<CpuId>(state.holder)).cache.Kill(line);
+    if (state.holders == 2) {
+      const auto sharers = sharers_.find(line);
+      const Sharers& all = sharers->second;
+      for (size_t cpu = all._Find_first(); cpu < all.size(); cpu = all._Find_next(cpu)) {
+        if (cpu != self) At(static_cast<CpuId>(cpu)).cache.Kill(line);
+      }
+      sharers_.erase(sharers);
+    }
+    state.holders = 1;
+    state.SetHolder(current_);
+    state.exclusive = 1;
+    return;
+  }
+  if (first || (state.holders == 1 && state.holder == self)) {
+    state.holders = 1;
+    state.SetHolder(current_);
+    state.exclusive = 1;
+    return;
+  }
+  if (state.holders == 1) {
+    At(static_cast<CpuId>(state.holder)).cache.SetWritable(line, false);
+    Sharers& sharers = sharers_[line];
+    sharers.set(state.holder);
+    sharers.set(self);
+    state.holders = 2;
+    state.exclusive = 0;
+    state.SetHolder(current_);
+    return;
+  }
+  sharers_.find(line)->second.set(self);
+  state.SetHolder(current_);
+}
+
+// The pair of a line that came from outside the core, if nobody has it.
+void SimEngine::Prefetch(Cpu& me, uint32_t line) {
+  if (line >= lines_.size()) return;
+  Line& state = lines_[line];
+  const bool mine = state.holders == 1 && static_cast<CpuId>(state.holder) == current_;
+  if ((state.holders != 0 && !mine) || state.ordered || me.cache.Holds(line)) return;
+  CheckOrder(me, line, false);
+  Record(me, state, false);
+  state.touched = 1;
+  state.holders = 1;
+  state.SetHolder(current_);
+  state.exclusive = 1;
+  me.cache.FillL2(line, true);
+  l3_[static_cast<size_t>(me.socket)].Touch(line);
+}
+
+// What this core's fills pushed out since its last event is in L3 now.
+void SimEngine::FlushEvicted(Cpu& me) {
+  for (const uint32_t line : me.cache.evicted()) l3_[static_cast<size_t>(me.socket)].Touch(line);
+  me.cache.evicted().clear();
+}
+
+// Time until a socket's memory begins to serve a request that occupies it for `service`.
+uint64_t SimEngine::MemoryWait(int socket, uint64_t clock, uint64_t service) {
+  if (service == 0) return 0;
+  uint64_t& free = memory_free_[static_cast<size_t>(socket)];
+  const uint64_t begin = std::max(free, clock);
+  free = begin + service;
+  return begin - clock;
+}
+
+int SimEngine::HomeOf(uint32_t line) const {
+  if (machine_.sockets == 1) return 0;
+  const uint64_t offset = uint64_t{line} * kCacheLine;
+  if (offset - per_cpu_begin_ < per_cpu_bytes_) {
+    return machine_.SocketOf(static_cast<int>((offset - per_cpu_begin_) / spec_.area_stride));
+  }
+  return static_cast<int>(SimHash(offset / kPageSize) % static_cast<uint64_t>(machine_.sockets));
+}
+
+}  // namespace memsim

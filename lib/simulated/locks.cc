@@ -1,0 +1,97 @@
+// Spinlocks. Waiters queue in the order of arrival; the lock goes to the next one a hand-off after its
+// release, which includes the way of the lock's line. A ticket lock's waiters all read the line that the
+// release changes, so that the next holder's turn to read it comes after half of the others' on average.
+#include <algorithm>
+
+#include "lib/simulated/engine.h"
+
+namespace memsim {
+
+namespace {
+constexpr uint64_t kLockSlots = 1;
+}
+
+void SimEngine::Lock(uint32_t* word) {
+  Cpu& me = Me();
+  if (TryLock(word)) return;
+  me.state = State::kBlocked;
+  me.waits_for = word;
+  waiters_.push_back({word, current_, me.clock});
+  Yield();  // Unlock() makes this CPU the holder before it goes on
+}
+
+bool SimEngine::TryLock(uint32_t* word) {
+  Cpu& me = Me();
+  const uint64_t offset = spec_.arena->OffsetOf(word);
+  ++me.accesses;
+  WaitTurn();
+  // A waiter's own instruction is counted once, when it asks.
+  me.step.Lock(true);
+  Mix(me, offset * 4 + 3);
+  if (!me.muted) Spend(me, Cause::kInstructions, kLockSlots * me.slot);
+  if (*word != 0) return false;
+  *word = static_cast<uint32_t>(current_) + 1;
+  if (!me.muted) {
+    LockedOperation(me, Touch(me, offset, true, true, me.slot));
+  }
+  Mix(me, me.clock);
+  return true;
+}
+
+void SimEngine::Unlock(uint32_t* word) {
+  Cpu& me = Me();
+  const uint64_t offset = spec_.arena->OffsetOf(word);
+  ++me.accesses;
+  WaitTurn();
+  me.step.Lock(false);
+  Mix(me, offset * 4 + 1);
+  if (!me.muted) Spend(me, Cause::kInstructions, kLockSlots * me.slot);
+  const auto first = std::find_if(waiters_.begin(), waiters_.end(),
+                                  [word](const Waiter& w) { return w.word == word; });
+  *word = 0;
+  if (first == waiters_.end()) {
+    if (!me.muted) Touch(me, offset, true, false, me.slot);
+    return;
+  }
+  const Waiter next = *first;
+  waiters_.erase(first);
+  uint64_t handoff = machine_.lock_handoff;
+  if (spec_.config.ticket_locks) {
+    const auto others = std::count_if(waiters_.begin(), waiters_.end(),
+                                      [word](const Waiter& w) { return w.word == word; });
+    handoff += static_cast<uint64_t>(others) * machine_.transfer_core / 2;
+  }
+  HandOver(word, offset, next.cpu, me.clock + handoff);
+}
+
+// Makes a blocked CPU the holder of a lock from `time` on.
+void SimEngine::HandOver(uint32_t* word, uint64_t offset, CpuId to, uint64_t time) {
+  *word = static_cast<uint32_t>(to) + 1;
+  Cpu& me = Me();
+  Cpu& next = At(to);
+  const CpuId self = current_;
+  const uint32_t line = static_cast<uint32_t>(offset / kCacheLine);
+  next.state = State::kReady;
+  next.waits_for = nullptr;
+  // In the name of the next holder, whose fiber is at rest.
+  current_ = to;
+  me_ = &next;
+  const uint64_t wait = time > next.clock ? time - next.clock : 0;
+  Spend(next, Cause::kLockWait, wait);
+  line_stats_.LockWait(offset, wait);
+  // The change of owner is an event of now, though it takes until then.
+  lines_[line].write_time = me.clock & kTimeMask;
+  lines_[line].writer = static_cast<uint64_t>(to) & 1023;
+  TakeFromOthers(line, true);
+  const PrivateCache::Hit hit = next.cache.Find(line);
+  if (hit.level == 0) next.cache.Fill(line, true);
+  else next.cache.Upgrade(line);
+  next.in_flight = line;
+  next.in_flight_end = next.clock;
+  Mix(next, next.clock);
+  me_ = &me;
+  current_ = self;
+  ready_.Push(next.clock, to);
+}
+
+}  // namespace memsim
