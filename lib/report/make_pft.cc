@@ -38,7 +38,7 @@ absl::Status Check(const PftOptions& options) {
     return absl::InvalidArgumentError(absl::StrCat("calibrated cell '", one.cell,
                                                    "'; valid: an id of a cell of ", options.published.name));
   }
-  return internal::CheckRange("--seeds", options.seeds, 1, 1000);
+  return internal::CheckRange("--seeds", options.seeds, 1, kMaxPftSeeds);
 }
 
 // Every simulation of the table at its own place: clients outermost and seeds innermost, so that what is

@@ -3,7 +3,6 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "lib/input/model_file.h"
 #include "memsim/report/pft.h"

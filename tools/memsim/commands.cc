@@ -87,7 +87,7 @@ int RunOne(const Options& options, Format format, const std::atomic<bool>* stop)
 absl::StatusOr<PftOptions> PreparePft(const Options& options) {
   for (const absl::Status& status :
        {internal::CheckRange("--pages", options.pages, 1, kMaxRegion),
-        internal::CheckRange("--seeds", options.seeds, 1, 1000)}) {
+        internal::CheckRange("--seeds", options.seeds, 1, kMaxPftSeeds)}) {
     if (!status.ok()) return status;
   }
   PftOptions pft;

@@ -99,6 +99,8 @@ struct PftCalibration {
 std::vector<PftCalibration> FindCalibratedCells(const std::vector<std::string>& texts,
                                                 const PublishedThroughput& published);
 
+inline constexpr int kMaxPftSeeds = 1000;
+
 struct PftMachine {
   std::string name;
   std::string given;  // what it was loaded as, for the command line
