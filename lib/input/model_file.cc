@@ -118,4 +118,10 @@ absl::StatusOr<bool> ModelFile::Bool(const std::string& pointer, bool absent) co
   return found->get<bool>();
 }
 
+absl::StatusOr<size_t> ModelFile::Length(const std::string& pointer) const {
+  const nlohmann::json* found = Find(pointer);
+  if (found == nullptr || !found->is_array()) return Wrong(pointer, "is missing; a list is expected");
+  return found->size();
+}
+
 }  // namespace memsim

@@ -31,6 +31,9 @@ class ModelFile {
   absl::StatusOr<int64_t> Integer(const std::string& pointer, int64_t least, int64_t most) const;
   absl::StatusOr<double> Number(const std::string& pointer) const;
   absl::StatusOr<bool> Bool(const std::string& pointer, bool absent) const;
+  // Entries of a list.
+  absl::StatusOr<size_t> Length(const std::string& pointer) const;
+  bool Has(const std::string& pointer) const { return Find(pointer) != nullptr; }
   // "FILE: FIELD: why"
   absl::Status Wrong(const std::string& pointer, absl::string_view why) const;
 

@@ -25,6 +25,13 @@ double Median(std::vector<double> values) {
   return MedianOfSorted(values);
 }
 
+double HarmonicMean(const std::vector<double>& values) {
+  if (values.empty()) return 0;
+  double inverses = 0;
+  for (const double value : values) inverses += 1 / value;
+  return static_cast<double>(values.size()) / inverses;
+}
+
 double Slope(const std::vector<double>& x, const std::vector<double>& y) {
   double mean_x = 0, mean_y = 0;
   for (size_t i = 0; i < x.size(); ++i) {

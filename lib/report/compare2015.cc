@@ -173,13 +173,7 @@ absl::StatusOr<PublishedProfile> LoadPublishedProfile(absl::string_view name) {
     if (!text.ok()) return text.status();
     *to = *std::move(text);
   }
-  const auto array = [&](const char* field) -> absl::StatusOr<size_t> {
-    if (!file->json().contains(field) || !file->json()[field].is_array()) {
-      return file->Wrong(absl::StrCat("/", field), "is missing; a list is expected");
-    }
-    return file->json()[field].size();
-  };
-  const auto columns = array("columns");
+  const auto columns = file->Length("/columns");
   if (!columns.ok()) return columns.status();
   for (size_t i = 0; i < *columns; ++i) {
     const std::string at = absl::StrCat("/columns/", i);
@@ -198,7 +192,7 @@ absl::StatusOr<PublishedProfile> LoadPublishedProfile(absl::string_view name) {
     }
     published.columns.push_back(std::move(column));
   }
-  const auto functions = array("functions");
+  const auto functions = file->Length("/functions");
   if (!functions.ok()) return functions.status();
   for (size_t i = 0; i < *functions; ++i) {
     const std::string at = absl::StrCat("/functions/", i, "/");

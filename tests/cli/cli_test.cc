@@ -105,6 +105,11 @@ TEST(WrongInputTest, UnknownNamesAreAnsweredWithTheNamesThatExist) {
   ExpectRefused("explain --event fork", "valid: fault, uncharge, miss, limit");
   ExpectRefused("layout --struct dentry", "valid: struct mem_cgroup");
   ExpectRefused("layout --kernel v9.9", "valid: v4.0");
+  ExpectRefused("pft --column v9.9", "valid: v4.0, v4.0-chargefirst, v4.2, v4.4");
+  ExpectRefused("pft --column v4.0:attic", "valid: disabled, root, or depth:N");
+  ExpectRefused("pft --column v4.0:root:flag:x", "valid: KERNEL[:MEMCG[:GATE]]");
+  ExpectRefused("pft --machine abacus", "valid: ");
+  ExpectRefused("pft --format xml", "valid: text, json, csv");
   ExpectRefused("run --order sideways", "valid: charge-first, uptodate-first");
   ExpectRefused("run --layout packed", "valid: kernel");
   ExpectRefused("fly", "memsim --help");
@@ -128,6 +133,13 @@ TEST(WrongInputTest, NumbersOutOfRangeAreAnsweredWithTheRange) {
   ExpectRefused("run --seed -1", "valid: 0 to");
   ExpectRefused("run --repetitions 0", "valid: 1 to 10000");
   ExpectRefused("run --samples 0", "valid: 1 to 10000000");
+  ExpectRefused("pft --clients 0", "valid: numbers from 1 to 8");
+  ExpectRefused("pft --clients a", "valid: numbers from 1 to 8");
+  ExpectRefused("pft --clients 1,9", "valid: numbers from 1 to 8");
+  ExpectRefused("pft --clients 3,3", "each once");
+  ExpectRefused("pft --pages 0", "valid: 1 to 16777216");
+  ExpectRefused("pft --seeds 0", "valid: 1 to 1000");
+  ExpectRefused("pft --seed -1", "valid: 0 to");
 }
 
 // Ways to say "off" that contradict each other. Expect a line that says which.
@@ -187,7 +199,7 @@ TEST(OutputTest, OutputThatCannotBeWrittenIsSaid) {
 
 // --help on the program and each command. Expect status 0 and text on standard output.
 TEST(HelpTest, EveryCommandExplainsItself) {
-  for (const char* command : {"", "run ", "explain ", "layout ", "list "}) {
+  for (const char* command : {"", "run ", "pft ", "explain ", "layout ", "list "}) {
     const Outcome outcome = Memsim(absl::StrCat(command, "--help"));
     EXPECT_EQ(outcome.status, 0) << command;
     EXPECT_EQ(outcome.err, "");
@@ -207,7 +219,10 @@ TEST(FormatTest, EveryFormatIsWhatItSays) {
         run + " --memcg depth:8 --threads 2", run + " --workload churn --memcg depth:2",
         run + " --workload page_fault1 --rest clear", run + " --config MEMCG=n",
         run + " --gate constant --memcg disabled", run + " --batch 7 --memcg depth:1",
-        run + " --cmdline cgroup_disable=memory", run + " --rest fault --irq popf"}) {
+        run + " --cmdline cgroup_disable=memory", run + " --rest fault --irq popf",
+        std::string("pft --clients 1,2 --pages 256 --seeds 2"),
+        std::string("pft --clients 1 --pages 64 --seeds 1 --column v4.0 --column v4.2 --column v4.4 "
+                    "--column v4.4:disabled --column v4.4:depth:2:flag")}) {
     const Outcome text = Memsim(command);
     EXPECT_EQ(text.status, 0) << command << "\n" << text.err;
     EXPECT_EQ(text.err, "") << command;
@@ -297,6 +312,26 @@ TEST(InterruptTest, CtrlCPrintsWhatThereIs) {
   EXPECT_EQ(outcome.status, 130) << outcome.err;
   EXPECT_TRUE(absl::StrContains(outcome.out, "PARTIAL")) << outcome.out;
   ExpectFits(outcome.out);
+}
+
+// Ctrl-C in the middle of the pft table. Expect what is finished, marked PARTIAL.
+TEST(InterruptTest, CtrlCEndsThePftTable) {
+  Child child("pft --pages 1000000 --seeds 100");
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  child.Signal(SIGINT);
+  const Outcome outcome = child.Wait();
+  EXPECT_EQ(outcome.status, 130) << outcome.err;
+  EXPECT_TRUE(absl::StrContains(outcome.out, "PARTIAL")) << outcome.out;
+  ExpectFits(outcome.out);
+}
+
+// The pft table, twice. Expect the same result object, and the line in it to give it again.
+TEST(EchoTest, PftIsTheSameAgain) {
+  const std::string pft = "pft --clients 1,2 --pages 256 --seeds 2 --seed 7 --format json";
+  const auto one = nlohmann::json::parse(Memsim(pft).out)["result"];
+  const std::string command = one["command"];
+  ASSERT_EQ(command.rfind("memsim ", 0), 0u);
+  EXPECT_EQ(one, nlohmann::json::parse(Memsim(command.substr(7) + " --format json").out)["result"]);
 }
 
 // Every `$ memsim …` line of the README and of docs/. Expect status 0; the demo has a test of its own.

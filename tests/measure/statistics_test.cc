@@ -10,6 +10,13 @@
 namespace memsim {
 namespace {
 
+// Work done at 1, 2 and 4 per second, a third of it each. Expect the rate of the whole: 12/7.
+TEST(HarmonicMeanTest, IsTheRateOfTheSameWork) {
+  EXPECT_DOUBLE_EQ(HarmonicMean({1, 2, 4}), 12.0 / 7);
+  EXPECT_DOUBLE_EQ(HarmonicMean({5}), 5);
+  EXPECT_EQ(HarmonicMean({}), 0);
+}
+
 // Odd and even counts. Expect the middle, or the mean of the two in the middle.
 TEST(MedianTest, IsTheMiddle) {
   EXPECT_EQ(Median({3, 1, 2}), 2);

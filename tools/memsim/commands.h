@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "memsim/measure/configuration.h"
 
@@ -18,10 +19,16 @@ struct Options {
   std::string event = "fault";
   bool brief = false;
   std::string structure;
+  std::string machine = "i7-3770";
+  std::vector<std::string> columns;  // of pft; none: the kernels of 2015
+  std::string clients;               // of pft; empty: what mmtests takes
+  int64_t pages = 16384;             // of a client
+  int64_t seeds = 3;
 };
 
 // Each prints its report and returns the exit status.
 int Run(const Options& options);
+int Pft(const Options& options);
 int ExplainCommand(const Options& options);
 int Layout(const Options& options);
 int List(const Options& options);

@@ -56,6 +56,21 @@ void AddRun(CLI::App& app, Options* options) {
   AddFormat(run, options);
 }
 
+void AddPft(CLI::App& app, Options* options) {
+  CLI::App* pft = app.add_subcommand(
+      "pft", "mmtests' table of the page fault test on a simulated machine, beside the published one");
+  pft->add_option("--machine", options->machine, "a machine model or a .json file")->capture_default_str();
+  pft->add_option("--clients", options->clients,
+                  "numbers of clients, as in 1,3,5 (default: 1,3,5,7,8 as far as the machine has CPUs)");
+  pft->add_option("--column", options->columns,
+                  "KERNEL[:MEMCG[:GATE]], as often as wanted (default: the three kernels of 2015)")
+      ->take_all();
+  pft->add_option("--pages", options->pages, "pages each client faults")->capture_default_str();
+  pft->add_option("--seeds", options->seeds, "simulations of each cell")->capture_default_str();
+  pft->add_option("--seed", options->configuration.seed, "the first seed (default: 1)");
+  AddFormat(pft, options);
+}
+
 void AddExplain(CLI::App& app, Options* options) {
   CLI::App* explain =
       app.add_subcommand("explain", "one operation step by step, as a teacher would want it");
@@ -91,6 +106,7 @@ int Main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", MEMSIM_VERSION);
   AddRun(app, &options);
+  AddPft(app, &options);
   AddExplain(app, &options);
   AddLayout(app, &options);
   CLI::App* list =
@@ -112,6 +128,7 @@ int Main(int argc, char** argv) {
     options.demo = IsDemo(*run);
     return Run(options);
   }
+  if (app.got_subcommand("pft")) return Pft(options);
   if (app.got_subcommand("explain")) return ExplainCommand(options);
   if (app.got_subcommand("layout")) return Layout(options);
   return List(options);

@@ -20,6 +20,9 @@ struct Interval {
 // `values` need not be sorted; empty gives 0.
 double Median(std::vector<double> values);
 
+// For rates of the same work. Values above 0; empty gives 0.
+double HarmonicMean(const std::vector<double>& values);
+
 // The median with an interval from order statistics: no assumption about the distribution, only that
 // the values are independent. Fewer than six values cannot give 95 %: then the interval is their range
 // and `confidence` says what that covers.

@@ -12,6 +12,7 @@
 #include "memsim/measure/environment.h"
 #include "memsim/report/comparison.h"
 #include "memsim/report/explain.h"
+#include "memsim/report/pft.h"
 #include "memsim/report/profile.h"
 #include "memsim/session.h"
 
@@ -24,6 +25,11 @@ std::string ProfileCsv(const Profile& profile);
 std::string ComparisonText(const Comparison2015& comparison, const Environment& environment);
 std::string ComparisonJson(const Comparison2015& comparison, const Environment& environment);
 std::string ComparisonCsv(const Comparison2015& comparison);
+
+// The text has no line about the host: nothing in it depends on where it was simulated.
+std::string PftText(const PftTable& table);
+std::string PftJson(const PftTable& table, const Environment& environment);
+std::string PftCsv(const PftTable& table);
 
 std::string ExplanationText(const Explanation& explanation, bool brief);
 std::string ExplanationJson(const Explanation& explanation);
