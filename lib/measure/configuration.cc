@@ -159,6 +159,17 @@ absl::Status ResolveSwitch(const ConfigurationText& text, Configuration& c) {
   return absl::OkStatus();
 }
 
+absl::Status ResolveMachine(const ConfigurationText& text, Configuration& c) {
+  if (text.machine == "native") return absl::OkStatus();
+  auto model = LoadMachineModel(text.machine);
+  if (absl::IsNotFound(model.status())) {
+    return absl::NotFoundError(absl::StrCat(model.status().message(), ", native"));
+  }
+  if (!model.ok()) return model.status();
+  c.machine = std::make_shared<const MachineModel>(*std::move(model));
+  return absl::OkStatus();
+}
+
 absl::Status ResolveKnobs(const ConfigurationText& text, Configuration& c) {
   const absl::Status batch = TakeInRange("--batch", text.batch, 1, 65536, [&](int64_t n) {
     if (Pages(n) != c.kernel->batch) c.batch = Pages(n);
@@ -187,7 +198,8 @@ absl::Status ResolveWorkload(const ConfigurationText& text, Configuration& c) {
                     [&](int64_t n) { c.workload.faults = Pages(n); }),
         TakeInRange("--region", text.region, 1, kMaxRegion,
                     [&](int64_t n) { c.workload.region = Pages(n); }),
-        TakeInRange("--threads", text.threads, 1, kMaxThreads,
+        TakeInRange("--threads", text.threads, 1,
+                    c.machine == nullptr ? kMaxNativeThreads : c.machine->cpus(),
                     [&](int64_t n) { c.threads = static_cast<int>(n); }),
         TakeInRange("--seed", text.seed, 0, INT64_MAX / 1000,
                     [&](int64_t n) { c.seed = static_cast<uint64_t>(n); })}) {
@@ -218,11 +230,13 @@ std::string Configuration::memcg() const {
 }
 
 std::string Configuration::command() const {
-  std::string line = absl::StrCat("memsim run --kernel ", kernel->name, " --gate ", GateName(gate),
+  std::string line = absl::StrCat("memsim run --machine ", machine == nullptr ? "native" : machine->given,
+                                  " --kernel ", kernel->name, " --gate ", GateName(gate),
                                   " --memcg ", memcg(), " --workload ", workload.given, " --threads ",
                                   threads, " --faults ", workload.faults.n, " --region ",
-                                  workload.region.n, " --rest ", RestName(rest), " --irq ",
-                                  IrqName(irq), " --seed ", seed, " --memsw ", memsw ? "on" : "off");
+                                  workload.region.n, " --rest ", RestName(rest), " --seed ", seed,
+                                  " --memsw ", memsw ? "on" : "off");
+  if (machine == nullptr) absl::StrAppend(&line, " --irq ", IrqName(irq));
   if (batch.has_value()) absl::StrAppend(&line, " --batch ", batch->n);
   if (charge_first.has_value()) {
     absl::StrAppend(&line, " --order ", *charge_first ? "charge-first" : "uptodate-first");
@@ -250,7 +264,9 @@ absl::StatusOr<Configuration> Resolve(const ConfigurationText& text) {
     if (!gate.ok()) return gate.status();
     c.gate = *gate;
   }
-  const auto rest = FindRest(text.rest);
+  const absl::Status found = ResolveMachine(text, c);
+  if (!found.ok()) return found;
+  const auto rest = FindRest(!text.rest.empty() ? text.rest : c.machine != nullptr ? "fault" : "none");
   if (!rest.ok()) return rest.status();
   c.rest = *rest;
   const auto irq = FindIrq(text.irq);
@@ -271,9 +287,7 @@ absl::StatusOr<Configuration> Resolve(const ConfigurationText& text) {
 }
 
 absl::StatusOr<std::unique_ptr<Runner>> Runner::Open(const Configuration& configuration,
-                                                     MachineKind machine,
-                                                     const std::atomic<bool>* stop,
-                                                     CpuObserver* observer, RestObjects rest) {
+                                                     MachineKind machine, RunnerOptions options) {
   auto work = Prepare(configuration.workload, configuration.placement, configuration.threads,
                       configuration.seed);
   if (!work.ok()) return work.status();
@@ -288,9 +302,12 @@ absl::StatusOr<std::unique_ptr<Runner>> Runner::Open(const Configuration& config
   config.batch = configuration.batch;
   config.charge_first = configuration.charge_first;
   config.seed = configuration.seed;
-  config.stop = stop;
-  config.observer = observer;
-  config.rest_of_fault = std::move(rest);
+  config.stop = options.stop;
+  config.observer = options.observer;
+  config.rest_of_fault = std::move(options.rest);
+  config.machine = configuration.machine;
+  config.strict = options.strict;
+  config.sim = options.sim;
   auto session = configuration.kernel->Open(machine, config);
   if (!session.ok()) return session.status();
   return std::unique_ptr<Runner>(new Runner(*std::move(work), *std::move(session)));

@@ -83,7 +83,7 @@ absl::Status TimeArms(const ComparisonOptions& options, const Progress& progress
     std::vector<Runner*> arms;
     for (const TimedArm& arm : result->arms) {
       auto runner =
-          Runner::Open(arm.configuration, MachineKind::kNative, options.stop, nullptr, *rest);
+          Runner::Open(arm.configuration, MachineKind::kNative, {.stop = options.stop, .rest = *rest});
       if (!runner.ok()) return runner.status();
       arms.push_back(runner->get());
       runners.push_back(*std::move(runner));
@@ -120,7 +120,7 @@ absl::Status SampleProfiles(const ComparisonOptions& options, const Progress& pr
     auto arm = SampledArm::Open(*configuration, sampling, *rest);
     if (!arm.ok()) return arm.status();
     auto runner =
-        Runner::Open(*configuration, MachineKind::kNative, options.stop, nullptr, *rest);
+        Runner::Open(*configuration, MachineKind::kNative, {.stop = options.stop, .rest = *rest});
     if (!runner.ok()) return runner.status();
     arms.push_back(*std::move(arm));
     runners.push_back(*std::move(runner));
