@@ -179,6 +179,9 @@ TEST(WrongInputTest, BrokenModelFilesAreNamed) {
   with(R"({"name": "pft", "summary": "", "source": "", "generator": "sweep",
            "parameters": {"faults": {"value": -3}}})");
   ExpectRefused("run --workload pft", "/parameters/faults/value: -3; valid: a whole number from 1");
+  std::filesystem::create_directories(dir + "/machines");
+  std::ofstream(dir + "/machines/mine.json") << R"({"name": "mine", "clock": 3})";
+  ExpectRefused("list", dir + "/machines/mine.json: /summary: is missing");
   unsetenv("MEMSIM_MODELS");
   ExpectRefused("run --workload /nowhere/w.json", "/nowhere/w.json: cannot be read");
   ExpectRefused(absl::StrCat("run --workload ", dir, "/workloads/"), "cannot be read");
@@ -205,6 +208,18 @@ TEST(HelpTest, EveryCommandExplainsItself) {
     EXPECT_EQ(outcome.err, "");
     EXPECT_TRUE(absl::StrContains(outcome.out, "--help")) << outcome.out;
   }
+}
+
+// The list. Expect the machines that can be simulated by name, not the library's word for all of them.
+TEST(ListTest, NamesTheMachines) {
+  const auto machines = nlohmann::json::parse(Memsim("list --format json").out)["machines"];
+  std::vector<std::string> names;
+  for (const auto& machine : machines) names.push_back(machine["name"]);
+  ASSERT_GT(names.size(), 8u);
+  EXPECT_EQ(names[0], "native");
+  EXPECT_EQ(names[1], "tracing");
+  EXPECT_EQ(names[2], "i7-3770");
+  EXPECT_EQ(std::count(names.begin(), names.end(), "simulated"), 0);
 }
 
 // The short commands in every format. Expect status 0, tables of at most 100 columns, JSON that parses.

@@ -1,5 +1,6 @@
 #include "tools/memsim/commands.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <utility>
 #include <vector>
@@ -125,8 +126,15 @@ absl::StatusOr<std::vector<Entry>> Entries() {
   for (const GateInfo& gate : kGates) {
     entries.push_back({"gate", std::string(gate.name), std::string(gate.summary)});
   }
+  // The simulated machine is listed as what it can be: the machines of the model files.
   for (const MachineInfo& machine : kMachines) {
+    if (machine.kind == MachineKind::kSimulated) continue;
     entries.push_back({"machine", std::string(machine.name), std::string(machine.summary)});
+  }
+  const auto machines = AllMachineModels();
+  if (!machines.ok()) return machines.status();
+  for (const MachineModel& machine : *machines) {
+    entries.push_back({"machine", machine.name, machine.summary});
   }
   const auto workloads = AllWorkloads();
   if (!workloads.ok()) return workloads.status();
@@ -142,7 +150,7 @@ std::string ListText(const std::vector<Entry>& entries) {
     if (entry.kind != kind) absl::StrAppend(&text, kind.empty() ? "" : "\n", entry.kind, "s\n");
     kind = entry.kind;
     std::string name = entry.name;
-    name.resize(18, ' ');
+    name.resize(std::max<size_t>(18, name.size() + 1), ' ');
     absl::StrAppend(&text, "  ", name, entry.summary, "\n");
   }
   return text;

@@ -27,6 +27,8 @@ struct CacheModel {
   uint64_t bytes = 0;
   int ways = 8;
   uint64_t latency = 0;  // load to use of a hit, ps
+
+  friend bool operator==(const CacheModel&, const CacheModel&) = default;
 };
 
 struct MachineModel {
@@ -76,6 +78,8 @@ struct MachineModel {
   // then their siblings.
   int CoreOf(int cpu) const { return cpu % (sockets * cores_per_socket); }
   int SocketOf(int cpu) const { return CoreOf(cpu) / cores_per_socket; }
+
+  friend bool operator==(const MachineModel&, const MachineModel&) = default;
 };
 
 // The machine of that name in models/machines/, or of that file when the name contains a '/' or ends in
@@ -83,8 +87,8 @@ struct MachineModel {
 absl::StatusOr<MachineModel> LoadMachineModel(absl::string_view name);
 // All of models/machines/, by name.
 absl::StatusOr<std::vector<MachineModel>> AllMachineModels();
-// A model file as calibrate writes it. `sources` maps a field ("l1.latency") to where its value is from;
-// a field without an entry is "assumed".
+// A model file as calibrate writes it, in ns and KiB. `sources` maps a field ("caches.l1.latency") to where
+// its value is from; a field without an entry is "assumed".
 struct FieldSource {
   std::string field;
   std::string source;
