@@ -35,6 +35,8 @@ void BM_Simulator(benchmark::State& state) {
     state.counters["runs"] = result.sim->runs;
     state.counters["rehearsed"] =
         static_cast<double>(result.sim->all_accesses) / static_cast<double>(result.sim->accesses());
+    state.counters["turns_per_access"] =
+        static_cast<double>(result.sim->turns) / static_cast<double>(result.sim->accesses());
     state.counters["ordered_lines"] = static_cast<double>(result.sim->ordered_lines);
     if (result.sim->strict) state.SkipWithError("fell back to the strict order");
   }

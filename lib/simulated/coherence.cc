@@ -23,7 +23,8 @@ void SimEngine::Before(const Access& access) {
                              : 2 * me.slot;
   const bool waits = rmw || (access.pointer && access.kind == AccessKind::kLoad);
   Spend(me, Cause::kInstructions, slots);
-  const bool moved = Touch(me, offset, access.kind != AccessKind::kLoad, waits, slots);
+  const bool moved = Touch(me, offset, access.kind != AccessKind::kLoad, waits, slots,
+                           access.field == FieldKind::kRacy || access.field == FieldKind::kAtomic);
   if (rmw) LockedOperation(me, moved);
   if (machine_.store_forward != 0) StoreForward(me, offset, access);
   Mix(me, me.clock);
@@ -55,11 +56,12 @@ void SimEngine::StoreForward(Cpu& me, uint64_t offset, const Access& access) {
 }
 
 // `slots_paid` of the access's latency were paid as issue slots. True when the line changed its state.
-bool SimEngine::Touch(Cpu& me, uint64_t offset, bool write, bool waits, uint64_t slots_paid) {
+bool SimEngine::Touch(Cpu& me, uint64_t offset, bool write, bool waits, uint64_t slots_paid,
+                      bool shared) {
   const uint32_t line = static_cast<uint32_t>(offset / kCacheLine);
   Line& state = lines_[line];
   bool waited = false;
-  if (strict_ || state.ordered) {
+  if (strict_ || state.ordered || (!Solo() && IsExposed(me, line, shared))) {
     WaitTurn();
     waited = true;
   }
@@ -82,6 +84,27 @@ bool SimEngine::Touch(Cpu& me, uint64_t offset, bool write, bool waits, uint64_t
   }
   ChangeState(me, offset, write, hit, slots_paid);
   return true;
+}
+
+// Might others have turned to this line? Waiting more than the rules demand changes nothing but the number
+// of rehearsals. Such places are lines with fields meant for several CPUs, once they are written; what came
+// from another CPU just now; and anything written that this CPU has left alone for a while. Its own data is
+// none.
+bool SimEngine::IsExposed(const Cpu& me, uint32_t line, bool shared) {
+  Line& state = lines_[line];
+  if (state.write_time == 0 || line - me.own_first < me.own_lines) return false;
+  if (state.exposed) return true;
+  if (line - page_first_ >= page_lines_) {
+    state.exposed = shared;
+    if (shared) return true;
+  } else if (std::find(me.taken.begin(), me.taken.end(), line) != me.taken.end()) {
+    return true;
+  }
+  const uint64_t self = static_cast<uint64_t>(current_);
+  uint64_t last = 0;
+  if (state.writer == self) last = state.write_time;
+  if (state.reader == self && state.read_time > last) last = state.read_time;
+  return last + kRust < me.clock;
 }
 
 void SimEngine::Record(Cpu& me, Line& line, bool write) {
@@ -136,6 +159,7 @@ void SimEngine::ChangeState(Cpu& me, uint64_t offset, bool write, PrivateCache::
   me.in_flight = line;
   me.in_flight_end = me.clock;
   const bool transfer = fetch.cause == Cause::kTransfer;
+  if (transfer) me.taken[me.takes++ % me.taken.size()] = line;
   line_stats_.Miss(offset, transfer, me.clock - begin);
   if (line_stats_.detail()) line_stats_.Access(offset, !write, write, transfer, current_);
   if (machine_.adjacent_line && !had && !transfer) Prefetch(me, line ^ 1);

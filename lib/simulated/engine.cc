@@ -30,6 +30,8 @@ SimEngine::SimEngine(const SimSpec& spec, const OrderedSet& ordered)
       ordered_polls_(ordered.contains(kOrderedPolls)),
       per_cpu_begin_(spec.arena->OffsetOf(spec.area0)),
       per_cpu_bytes_(spec.area_stride * static_cast<uint64_t>(spec.cpus)),
+      page_first_(static_cast<uint32_t>(spec.pages_begin / kCacheLine)),
+      page_lines_(static_cast<uint32_t>((spec.pages_end - spec.pages_begin) / kCacheLine)),
       lines_(spec.arena->used() / kCacheLine + 2),
       ready_(&order_),
       memory_free_(static_cast<size_t>(machine_.sockets)),
@@ -47,6 +49,9 @@ SimEngine::SimEngine(const SimSpec& spec, const OrderedSet& ordered)
     one->times.phase = {};
     one->slot = threads > 1 ? machine_.smt_instruction : machine_.instruction;
     one->socket = machine_.SocketOf(cpu);
+    one->own_lines = static_cast<uint32_t>(spec.area_stride / kCacheLine);
+    one->own_first = static_cast<uint32_t>(per_cpu_begin_ / kCacheLine) +
+                     static_cast<uint32_t>(cpu) * one->own_lines;
     if (machine_.timer_period != 0) {
       one->next_timer = one->clock + SimHash(one->random) % machine_.timer_period;
     }
@@ -362,6 +367,7 @@ void SimEngine::FillResult(SimResult& result) {
   }
   result.hash = hash;
   result.strict = strict_;
+  result.turns = events_;
   result.lines = line_stats_.Report();
 }
 

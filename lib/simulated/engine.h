@@ -87,7 +87,8 @@ class SimEngine {
     uint64_t exclusive : 1; // the one holder may write without asking
     uint64_t touched : 1;
     uint64_t ordered : 1;
-    uint64_t unused : 5;
+    uint64_t exposed : 1;  // see IsExposed()
+    uint64_t unused : 4;
     uint64_t read_time : 44;
     uint64_t reader : 10;
     uint64_t holder : 10;   // the CPU that got it last
@@ -96,6 +97,7 @@ class SimEngine {
   };
   static_assert(sizeof(Line) == 16);
   static constexpr uint64_t kTimeMask = (uint64_t{1} << 44) - 1;
+  static constexpr uint64_t kRust = 100000;  // ps
   using Sharers = std::bitset<kMaxSimCpus>;
 
   struct alignas(64) Cpu {
@@ -116,10 +118,13 @@ class SimEngine {
     uint64_t next_timer = UINT64_MAX;
     int irq_off = 0;
     int socket = 0;
+    uint32_t own_first = 0, own_lines = 0;  // lines of its per-CPU data
     StepCounter step;
     PrivateCache cache;
 
     uint32_t* waits_for = nullptr;
+    std::array<uint32_t, 4> taken = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
+    uint32_t takes = 0;
     uint64_t last_poll = 0;
     uint64_t random = 0;
     uint64_t cleared = 0;  // pages
@@ -184,7 +189,7 @@ class SimEngine {
   void EndFault(Cpu& me);
 
   // coherence.cc
-  bool Touch(Cpu& me, uint64_t offset, bool write, bool waits, uint64_t slots_paid);
+  bool Touch(Cpu& me, uint64_t offset, bool write, bool waits, uint64_t slots_paid, bool shared = true);
   void LockedOperation(Cpu& me, bool moved);
   void ChangeState(Cpu& me, uint64_t offset, bool write, PrivateCache::Hit hit, uint64_t slots_paid);
   void CheckOrder(Cpu& me, uint32_t line, bool write);
@@ -196,6 +201,7 @@ class SimEngine {
   void FlushEvicted(Cpu& me);
   uint64_t MemoryWait(int socket, uint64_t clock, uint64_t service);
   int HomeOf(uint32_t line) const;
+  bool IsExposed(const Cpu& me, uint32_t line, bool shared);
   void Record(Cpu& me, Line& line, bool write);
   void StoreForward(Cpu& me, uint64_t offset, const Access& access);
 
@@ -211,6 +217,7 @@ class SimEngine {
   bool strict_;
   bool ordered_polls_;
   uint64_t per_cpu_begin_, per_cpu_bytes_;  // in the arena
+  uint32_t page_first_, page_lines_;        // lines of the page array
   std::vector<Line> lines_;
   std::vector<std::unique_ptr<Cpu>> cpus_;
   Cpu* me_ = nullptr;

@@ -7,10 +7,6 @@
 
 namespace memsim {
 
-namespace {
-constexpr uint64_t kLockSlots = 1;
-}
-
 void SimEngine::Lock(uint32_t* word) {
   Cpu& me = Me();
   if (TryLock(word)) return;
@@ -24,11 +20,10 @@ bool SimEngine::TryLock(uint32_t* word) {
   Cpu& me = Me();
   const uint64_t offset = spec_.arena->OffsetOf(word);
   ++me.accesses;
-  WaitTurn();
-  // A waiter's own instruction is counted once, when it asks.
   me.step.Lock(true);
   Mix(me, offset * 4 + 3);
-  if (!me.muted) Spend(me, Cause::kInstructions, kLockSlots * me.slot);
+  if (!me.muted) Spend(me, Cause::kInstructions, me.slot);
+  WaitTurn();
   if (*word != 0) return false;
   *word = static_cast<uint32_t>(current_) + 1;
   if (!me.muted) {
@@ -42,10 +37,10 @@ void SimEngine::Unlock(uint32_t* word) {
   Cpu& me = Me();
   const uint64_t offset = spec_.arena->OffsetOf(word);
   ++me.accesses;
-  WaitTurn();
   me.step.Lock(false);
   Mix(me, offset * 4 + 1);
-  if (!me.muted) Spend(me, Cause::kInstructions, kLockSlots * me.slot);
+  if (!me.muted) Spend(me, Cause::kInstructions, me.slot);
+  WaitTurn();
   const auto first = std::find_if(waiters_.begin(), waiters_.end(),
                                   [word](const Waiter& w) { return w.word == word; });
   *word = 0;

@@ -121,6 +121,7 @@ struct SimResult {
   std::vector<SimCpuTimes> cpus;
   int runs = 0;                // rehearsals included
   uint64_t all_accesses = 0;   // of all runs
+  uint64_t turns = 0;          // times a CPU had to be the earliest
   uint64_t ordered_lines = 0;
   bool strict = false;   // asked for, or the fallback after too many rehearsals
   std::string deadlock;  // empty, or what waits for what
