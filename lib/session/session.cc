@@ -23,6 +23,12 @@ absl::Status Check(const Kernel& kernel, MachineKind machine, const SessionConfi
   if (plan.zones < 1 || plan.zones > 2) {
     return absl::InvalidArgumentError(absl::StrCat("zones must be 1 or 2, not ", plan.zones));
   }
+  for (const MmSpec& mm : plan.mms) {
+    if (mm.home < 0 || mm.home >= plan.cpus) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("an address space has its home on CPU 0 to ", plan.cpus - 1, ", not ", mm.home));
+    }
+  }
   if (plan.memory.n < 1 || plan.memory.n >= int64_t{1} << 31) {
     return absl::InvalidArgumentError("a world holds 1 to 2147483647 pages");
   }

@@ -97,7 +97,7 @@ class SimEngine {
   };
   static_assert(sizeof(Line) == 16);
   static constexpr uint64_t kTimeMask = (uint64_t{1} << 44) - 1;
-  static constexpr uint64_t kRust = 100000;  // ps
+  static constexpr uint64_t kRust = 20000;  // ps
   using Sharers = std::bitset<kMaxSimCpus>;
 
   struct alignas(64) Cpu {
