@@ -18,12 +18,16 @@ struct Options {
   std::string event = "fault";
   bool brief = false;
   std::string structure;
+  int64_t rounds = 41;
+  std::string output;
+  bool has_output = false;
 };
 
 // Each prints its report and returns the exit status.
 int Run(const Options& options);
 int ExplainCommand(const Options& options);
 int Layout(const Options& options);
+int CalibrateCommand(const Options& options);
 int List(const Options& options);
 
 }  // namespace memsim

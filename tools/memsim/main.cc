@@ -74,6 +74,16 @@ void AddLayout(CLI::App& app, Options* options) {
   AddFormat(layout, options);
 }
 
+void AddCalibrate(CLI::App& app, Options* options) {
+  CLI::App* calibrate = app.add_subcommand(
+      "calibrate", "measure this host and write a machine file for `memsim run --machine`; half a minute");
+  calibrate->add_option("--output", options->output, "the machine file to write (default: none)");
+  calibrate->add_option("--rounds", options->rounds, "rounds; under 6 there is no 95 % interval")
+      ->capture_default_str();
+  calibrate->add_option("--seed", options->configuration.seed, "seed of the random walks (default: 1)");
+  AddFormat(calibrate, options);
+}
+
 // The configuration flags make the difference between one run and the demo.
 bool IsDemo(const CLI::App& run) {
   for (const CLI::Option* option : run.get_options()) {
@@ -93,6 +103,7 @@ int Main(int argc, char** argv) {
   AddRun(app, &options);
   AddExplain(app, &options);
   AddLayout(app, &options);
+  AddCalibrate(app, &options);
   CLI::App* list =
       app.add_subcommand("list", "the names of kernels, gates, machines and workloads");
   AddFormat(list, &options);
@@ -114,6 +125,10 @@ int Main(int argc, char** argv) {
   }
   if (app.got_subcommand("explain")) return ExplainCommand(options);
   if (app.got_subcommand("layout")) return Layout(options);
+  if (const CLI::App* calibrate = app.get_subcommand("calibrate"); calibrate->parsed()) {
+    options.has_output = calibrate->count("--output") > 0;
+    return CalibrateCommand(options);
+  }
   return List(options);
 }
 
