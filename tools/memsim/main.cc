@@ -76,7 +76,7 @@ void AddLayout(CLI::App& app, Options* options) {
 
 void AddCalibrate(CLI::App& app, Options* options) {
   CLI::App* calibrate = app.add_subcommand(
-      "calibrate", "measure this host and write a machine file for `memsim run --machine`; half a minute");
+      "calibrate", "measure this host and write a machine file for `memsim run --machine`; 10 to 30 s");
   calibrate->add_option("--output", options->output, "the machine file to write (default: none)");
   calibrate->add_option("--rounds", options->rounds, "rounds; under 6 there is no 95 % interval")
       ->capture_default_str();

@@ -1,8 +1,8 @@
 // Measures this host and makes a machine model of it.
 //
 // Units     ns, except where a value says otherwise; the model itself is in ps
-// Marks     a value is a median over rounds with its 95 % interval. Every round measures everything of one
-//           CPU once, so that what is subtracted or divided was measured within the same tenth of a second
+// Marks     a value is a median over rounds with its 95 % interval. Every round measures everything once,
+//           so that what is subtracted or divided was measured within the same second
 // Clocks    CPU time where one thread works, the steady clock where two do; never the time stamp counter,
 //           whose rate is not the core's
 // Shared    hosts are shared and virtual: a value of a round is itself the median of slices of about

@@ -153,7 +153,8 @@ void Assembly::Memory() {
     Measured({"l2.latency", "L2 hit", calibrate::kL2, chase(sizes.l2), &model_.l2.latency});
   }
   if (sizes.l3 != 0) {
-    Measured({"l3.latency", "L3 hit", calibrate::kL3, chase(sizes.l3), &model_.l3.latency});
+    Measured({"l3.latency", "L3 hit", calibrate::kL3, absl::StrCat(chase(sizes.l3), ", fastest slices"),
+              &model_.l3.latency});
   }
   if (sizes.half_l3 != 0) {
     Shown("half the L3", calibrate::kHalfL3, absl::StrCat(chase(sizes.half_l3), "; shown"));

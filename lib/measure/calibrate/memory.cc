@@ -1,6 +1,7 @@
 #include "lib/measure/calibrate/memory.h"
 
 #include <algorithm>
+#include <limits>
 #include <new>
 #include <utility>
 #include <vector>
@@ -48,13 +49,27 @@ void* Chase::Walk(size_t steps) const {
   return const_cast<Link*>(at);
 }
 
-double Chase::LoadNs() {
-  if (laps_ == Laps::kWarm) at_ = Walk(lines_);
+size_t Chase::StepsOfASlice() {
   const auto trial = [&] { at_ = Walk(kTrialSteps); };
   // A hit of an L1 takes a nanosecond, memory a hundred: as many loads as make a slice.
   const double steps = std::clamp(kSliceNs / std::max(0.1, Slice(kTrialSteps, trial)), 4000.0, 400000.0);
-  const size_t whole = static_cast<size_t>(steps) / kUnrolled * kUnrolled;
-  return SlicesNs(static_cast<double>(whole), [&] { at_ = Walk(whole); });
+  return static_cast<size_t>(steps) / kUnrolled * kUnrolled;
+}
+
+double Chase::LoadNs() {
+  if (laps_ == Laps::kWarm) at_ = Walk(lines_);
+  const size_t steps = StepsOfASlice();
+  return SlicesNs(static_cast<double>(steps), [&] { at_ = Walk(steps); });
+}
+
+double Chase::SharedHitNs() {
+  const auto slice = [&] { at_ = Walk(kTrialSteps); };
+  double fastest = std::numeric_limits<double>::infinity();
+  for (int s = 0; s < kSlices; ++s) {
+    at_ = Walk(lines_);
+    fastest = std::min(fastest, Slice(kTrialSteps, slice));
+  }
+  return fastest;
 }
 
 void Clears::Clear(int pages) {

@@ -24,9 +24,13 @@ class Chase {
   Chase(size_t bytes, Laps laps, uint64_t seed);
   bool ok() const { return memory_.base() != nullptr; }
   double LoadNs();
+  // Of a buffer in a cache that neighbours share: every slice follows a lap of its own and the fastest
+  // counts, because a line that they pushed out can only make a slice slower.
+  double SharedHitNs();
 
  private:
   void* Walk(size_t steps) const;
+  size_t StepsOfASlice();
 
   size_t lines_;
   Laps laps_;

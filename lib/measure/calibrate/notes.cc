@@ -18,6 +18,12 @@ std::vector<std::string> Notes(const Plan& plan, const Rounds& rounds) {
         "addresses adds to it. l3.bytes is what the host says all the same.",
         half, l3));
   }
+  if (const Interval hit = MedianInterval(rounds.values[kL3]); hit.high > 2 * hit.low) {
+    notes.push_back(absl::StrFormat(
+        "An L3 hit is not resolved (%.3g…%.3g ns): others take the L3 while it is measured. Measure again "
+        "on a quieter host.",
+        hit.low, hit.high));
+  }
   const double last = l3 > 0 ? l3 : centre(kL2);
   if (memory > 0 && memory < 1.5 * last) {
     notes.push_back(absl::StrFormat(

@@ -18,8 +18,6 @@ namespace {
 constexpr uint64_t kMiB = uint64_t{1} << 20;
 // Pairs of each distance that take part in a round: on a large host there are thousands.
 constexpr size_t kMostPairs = 6;
-// A part each of what the rounds take, for the progress shown.
-constexpr double kBuffersPart = 0.05, kCorePart = 0.75;
 
 class Progress {
  public:
@@ -62,7 +60,7 @@ class CoreRounds {
     add(kEmptyCall, EmptyCallNs() - 2 * instruction);
     for (const auto& [quantity, chase] : chases_) {
       if (progress.stopped()) return;
-      add(quantity, chase->LoadNs());
+      add(quantity, quantity == kL3 ? chase->SharedHitNs() : chase->LoadNs());
     }
     add(kClearL2, clear_l2_.PageNs());
     const double clear = clear_l3_.PageNs();
@@ -169,26 +167,22 @@ absl::StatusOr<Rounds> RunRounds(const Plan& plan, const CalibrateOptions& optio
   Rounds rounds;
   absl::StatusOr<std::unique_ptr<CoreRounds>> core = nullptr;
   progress.Show("making buffers", 0);
-  const int all = options.repetitions;
   RunOnCpus(1, [&](CpuId) {
     core = CoreRounds::Create(plan.sizes, options.seed);
     if (!core.ok()) return;
     Rounds warm;
     (*core)->Round(progress, &warm);
-    for (int r = 0; r < all && !progress.stopped(); ++r) {
-      progress.Show("one CPU", kBuffersPart + kCorePart * r / all);
+    // One after the other in each round: a hypervisor that moves a CPU half way is seen in the intervals.
+    for (int r = 0; r < options.repetitions && !progress.stopped(); ++r) {
+      progress.Show("measuring", static_cast<double>(r) / options.repetitions);
       (*core)->Round(progress, &rounds);
+      if (!progress.stopped()) RoundBetween(plan, (*core)->pages(), &rounds);
     }
     if (progress.stopped()) return;
     rounds.irq_flag = MeasureIrqStandIn(IrqStandIn::kFlag);
     rounds.irq_popf = MeasureIrqStandIn(IrqStandIn::kPopf);
   });
   if (!core.ok()) return core.status();
-  const double before = kBuffersPart + kCorePart;
-  for (int r = 0; r < all && !progress.stopped(); ++r) {
-    progress.Show("between CPUs", before + (1 - before) * r / all);
-    RoundBetween(plan, (*core)->pages(), &rounds);
-  }
   rounds.partial = progress.stopped();
   return rounds;
 }
