@@ -36,9 +36,9 @@ std::string CalibrationText(const Calibration& c, const Environment& environment
   absl::StrAppend(&text, Wrap(environment.Line(), kColumns, ""), Wrap(ModelSize(c.model), kColumns, ""),
                   "\n");
   Table table("lrrll");
-  double confidence = 0.95;
+  double confidence = 1;  // of the least certain one
   for (const CalibratedValue& value : c.values) {
-    if (value.interval.n > 0) confidence = value.interval.confidence;
+    if (value.interval.n > 0) confidence = std::min(confidence, value.interval.confidence);
   }
   table.Row({"", "value", absl::StrFormat("%.0f %% interval", 100 * confidence), "unit", "method"});
   table.Rule();
