@@ -1,7 +1,9 @@
 #include "tools/memsim/commands.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "memsim/machine/machine_model.h"
 #include "memsim/report/render.h"
 #include "tools/memsim/output.h"
+#include "tools/memsim/output_file.h"
 
 namespace memsim {
 
@@ -111,6 +114,12 @@ absl::StatusOr<PftOptions> PreparePft(const Options& options) {
   pft.seeds = static_cast<int>(options.seeds);
   pft.seed = pft.columns.front().seed;
   return pft;
+}
+
+// How a machine file is named to `memsim run`: a bare name would be looked up among the models.
+std::string MachineArgument(const std::string& path) {
+  const bool is_path = absl::StrContains(path, "/") || absl::EndsWith(path, ".json");
+  return is_path ? path : "./" + path;
 }
 
 struct Entry {
@@ -230,6 +239,57 @@ int Layout(const Options& options) {
   return PrintAs(
       *format, [&] { return LayoutText((*kernel)->name, structs); },
       [&] { return LayoutJson((*kernel)->name, structs); }, [&] { return LayoutCsv(structs); });
+}
+
+int CalibrateCommand(const Options& options) {
+  const auto format = FindFormat(options.format);
+  if (!format.ok()) return Refuse(format.status());
+  const int64_t seed = options.configuration.seed.value_or(1);
+  for (const absl::Status& status : {internal::CheckRange("--rounds", options.rounds, 1, 1000),
+                                     internal::CheckRange("--seed", seed, 0, INT64_MAX / 1000)}) {
+    if (!status.ok()) return Refuse(status);
+  }
+  std::optional<OutputFile> file;
+  CalibrateOptions calibrate;
+  if (options.has_output) {
+    auto checked = OutputFile::Check(options.output);
+    if (!checked.ok()) return Refuse(checked.status());
+    file = *std::move(checked);
+    calibrate.name = std::filesystem::path(options.output).stem().string();
+  }
+  calibrate.repetitions = static_cast<int>(options.rounds);
+  calibrate.seed = static_cast<uint64_t>(seed);
+  calibrate.stop = InstallInterrupt();
+  Calibration calibration;
+  {
+    Progress progress;
+    calibrate.progress = [&](absl::string_view what, double done) { progress.Show(what, done); };
+    auto result = Calibrate(calibrate);
+    if (!result.ok()) return Refuse(result.status());
+    calibration = *std::move(result);
+  }
+  const Environment environment = ReadEnvironment();
+  if (file.has_value() && !calibration.partial) {
+    const absl::Status written = file->Write(MachineModelJson(calibration.model, calibration.sources));
+    if (!written.ok()) return Refuse(written);
+  }
+  const auto text = [&] {
+    std::string usage;
+    if (!file.has_value()) {
+      usage = "no file was written; valid: memsim calibrate --output host.json\n"
+              "and then: memsim run --machine host.json\n";
+    } else if (calibration.partial) {
+      usage = absl::StrCat(file->path(), ": not written: interrupted\n");
+    } else {
+      usage = absl::StrCat(file->path(), ": written; it is used by: memsim run --machine ",
+                           MachineArgument(file->path()), "\n");
+    }
+    return absl::StrCat(CalibrationText(calibration, environment), "\n", usage);
+  };
+  const int status = PrintAs(
+      *format, text, [&] { return CalibrationJson(calibration, environment); },
+      [&] { return CalibrationCsv(calibration); });
+  return status == kOk && calibration.partial ? kInterrupted : status;
 }
 
 int List(const Options& options) {

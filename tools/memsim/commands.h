@@ -24,6 +24,9 @@ struct Options {
   std::string clients;               // of pft; empty: what mmtests takes
   int64_t pages = 16384;             // of a client
   int64_t seeds = 3;
+  int64_t rounds = 41;
+  std::string output;
+  bool has_output = false;
 };
 
 // Each prints its report and returns the exit status.
@@ -31,6 +34,7 @@ int Run(const Options& options);
 int Pft(const Options& options);
 int ExplainCommand(const Options& options);
 int Layout(const Options& options);
+int CalibrateCommand(const Options& options);
 int List(const Options& options);
 
 }  // namespace memsim

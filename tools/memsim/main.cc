@@ -89,6 +89,16 @@ void AddLayout(CLI::App& app, Options* options) {
   AddFormat(layout, options);
 }
 
+void AddCalibrate(CLI::App& app, Options* options) {
+  CLI::App* calibrate = app.add_subcommand(
+      "calibrate", "measure this host and write a machine file for `memsim run --machine`; 10 to 30 s");
+  calibrate->add_option("--output", options->output, "the machine file to write (default: none)");
+  calibrate->add_option("--rounds", options->rounds, "rounds; under 6 there is no 95 % interval")
+      ->capture_default_str();
+  calibrate->add_option("--seed", options->configuration.seed, "seed of the random walks (default: 1)");
+  AddFormat(calibrate, options);
+}
+
 // The configuration flags make the difference between one run and the demo.
 bool IsDemo(const CLI::App& run) {
   for (const CLI::Option* option : run.get_options()) {
@@ -109,6 +119,7 @@ int Main(int argc, char** argv) {
   AddPft(app, &options);
   AddExplain(app, &options);
   AddLayout(app, &options);
+  AddCalibrate(app, &options);
   CLI::App* list =
       app.add_subcommand("list", "the names of kernels, gates, machines and workloads");
   AddFormat(list, &options);
@@ -131,6 +142,10 @@ int Main(int argc, char** argv) {
   if (app.got_subcommand("pft")) return Pft(options);
   if (app.got_subcommand("explain")) return ExplainCommand(options);
   if (app.got_subcommand("layout")) return Layout(options);
+  if (const CLI::App* calibrate = app.get_subcommand("calibrate"); calibrate->parsed()) {
+    options.has_output = calibrate->count("--output") > 0;
+    return CalibrateCommand(options);
+  }
   return List(options);
 }
 

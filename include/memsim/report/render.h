@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "memsim/measure/calibrate.h"
 #include "memsim/measure/environment.h"
 #include "memsim/report/comparison.h"
 #include "memsim/report/explain.h"
@@ -38,6 +39,10 @@ std::string ExplanationCsv(const Explanation& explanation);
 std::string LayoutText(absl::string_view kernel, const std::vector<StructInfo>& structs);
 std::string LayoutJson(absl::string_view kernel, const std::vector<StructInfo>& structs);
 std::string LayoutCsv(const std::vector<StructInfo>& structs);
+
+std::string CalibrationText(const Calibration& calibration, const Environment& environment);
+std::string CalibrationJson(const Calibration& calibration, const Environment& environment);
+std::string CalibrationCsv(const Calibration& calibration);
 
 }  // namespace memsim
 
