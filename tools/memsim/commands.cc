@@ -122,6 +122,51 @@ std::string MachineArgument(const std::string& path) {
   return is_path ? path : "./" + path;
 }
 
+absl::StatusOr<SimProfileOptions> SimulationOptions(const Options& options) {
+  const absl::Status seeds = internal::CheckRange("--seeds", options.seeds, 1, kMaxPftSeeds);
+  if (!seeds.ok()) return seeds;
+  const auto sampler = FindSampler(options.sampler);
+  if (!sampler.ok()) return sampler.status();
+  if (options.profile != "attributed" && options.profile != "sampled" && options.profile != "marginal") {
+    return absl::NotFoundError(
+        absl::StrCat("--profile '", options.profile, "'; valid: attributed, sampled, marginal"));
+  }
+  SimProfileOptions simulation;
+  simulation.seeds = static_cast<int>(options.seeds);
+  simulation.sampler = *sampler;
+  simulation.strict = options.strict;
+  simulation.marginal = options.profile == "marginal";
+  return simulation;
+}
+
+template <class Text, class Json, class Csv>
+int Simulate(const Options& options, bool line_detail, Text text, Json json, Csv csv) {
+  const auto format = FindFormat(options.format);
+  if (!format.ok()) return Refuse(format.status());
+  const auto configuration = Resolve(options.configuration);
+  if (!configuration.ok()) return Refuse(configuration.status());
+  auto simulation = SimulationOptions(options);
+  if (!simulation.ok()) return Refuse(simulation.status());
+  simulation->stop = InstallInterrupt();
+  simulation->line_detail = line_detail;
+  absl::StatusOr<SimProfile> profile;
+  {
+    Progress progress;
+    simulation->progress = [&](absl::string_view what, double done) { progress.Show(what, done); };
+    profile = MakeSimProfile(*configuration, *simulation);
+  }
+  if (absl::IsCancelled(profile.status())) {
+    Print("PARTIAL: interrupted before anything had been simulated\n");
+    return kInterrupted;
+  }
+  if (!profile.ok()) return Refuse(profile.status());
+  const Environment environment = ReadEnvironment();
+  const int status = PrintAs(
+      *format, [&] { return text(*profile, environment); }, [&] { return json(*profile, environment); },
+      [&] { return csv(*profile); });
+  return status == kOk && profile->partial ? kInterrupted : status;
+}
+
 struct Entry {
   std::string kind, name, summary;
 };
@@ -175,8 +220,19 @@ int Run(const Options& options) {
         internal::CheckRange("--samples", options.samples, 1, 10000000)}) {
     if (!status.ok()) return Refuse(status);
   }
+  if (options.configuration.machine != "native") {
+    return Simulate(options, false, &SimProfileText, &SimProfileJson, &SimProfileCsv);
+  }
   const std::atomic<bool>* stop = InstallInterrupt();
   return options.demo ? RunDemo(options, *format, stop) : RunOne(options, *format, stop);
+}
+
+int Lines(const Options& options) {
+  if (options.configuration.machine == "native") {
+    return Refuse(absl::InvalidArgumentError(
+        "--machine 'native'; valid: a machine file (this CPU does not tell which lines move)"));
+  }
+  return Simulate(options, true, &SimLinesText, &SimLinesJson, &SimLinesCsv);
 }
 
 int Pft(const Options& options) {

@@ -91,10 +91,10 @@ class Assembly {
     cache->bytes = info.bytes;
     if (info.bytes != 0) cache->ways = info.ways;
     if (!info.source.empty()) {
-      to_.sources.push_back({absl::StrCat(name, ".bytes"), info.source});
+      to_.sources.push_back({absl::StrCat(name, ".size"), info.source});
       to_.sources.push_back({absl::StrCat(name, ".ways"), info.source});
     } else {
-      Assume(absl::StrCat(name, ".bytes"), SizeText(info.bytes), "the host does not say");
+      Assume(absl::StrCat(name, ".size"), SizeText(info.bytes), "the host does not say");
       Assume(absl::StrCat(name, ".ways"), absl::StrCat(info.ways), "the host does not say");
     }
   }
@@ -111,36 +111,36 @@ void Assembly::Host() {
   model_.sockets = topology.sockets;
   model_.cores_per_socket = topology.cores_per_socket;
   model_.threads_per_core = topology.threads_per_core;
-  for (const auto& [field, value] : {std::pair{"sockets", model_.sockets},
-                                     std::pair{"cores_per_socket", model_.cores_per_socket},
-                                     std::pair{"threads_per_core", model_.threads_per_core}}) {
+  for (const auto& [field, value] : {std::pair{"topology.sockets", model_.sockets},
+                                     std::pair{"topology.cores_per_socket", model_.cores_per_socket},
+                                     std::pair{"topology.threads_per_core", model_.threads_per_core}}) {
     if (!topology.source.empty()) {
       to_.sources.push_back({field, topology.source});
     } else {
       Assume(field, absl::StrCat(value), "the host does not say; every CPU is taken for a core");
     }
   }
-  Cache("l1", plan_.caches.l1, &model_.l1);
-  Cache("l2", plan_.caches.l2, &model_.l2);
-  Cache("l3", plan_.caches.l3, &model_.l3);
+  Cache("caches.l1", plan_.caches.l1, &model_.l1);
+  Cache("caches.l2", plan_.caches.l2, &model_.l2);
+  Cache("caches.l3", plan_.caches.l3, &model_.l3);
 }
 
 void Assembly::Core() {
   const Interval clock = MedianInterval(rounds_.values[calibrate::kClock]);
-  if (Row("cycle", "core clock, effective", clock, "a chain of adds, a cycle each", "GHz")) {
+  if (Row("clock", "core clock, effective", clock, "a chain of adds, a cycle each", "GHz")) {
     model_.cycle = Ps(1 / clock.centre);
   }
-  Measured({"instruction", "an instruction", calibrate::kInstruction, "straight-line kernel-like code in L1",
+  Measured({"operations.instruction", "an instruction", calibrate::kInstruction, "straight-line kernel-like code in L1",
            &model_.instruction});
-  Measured({"rmw", "LOCK on an owned line", calibrate::kRmw, "xadd beyond plain add, half dependent",
+  Measured({"operations.rmw", "LOCK on an owned line", calibrate::kRmw, "xadd beyond plain add, half dependent",
            &model_.rmw});
-  Measured({"call", "call and return", calibrate::kCall, "amid code, beyond their 2 instructions",
+  Measured({"operations.call", "call and return", calibrate::kCall, "amid code, beyond their 2 instructions",
            &model_.call});
   Shown("  of empty functions", calibrate::kEmptyCall, "one right after the other; shown");
   constexpr absl::string_view kFlag = "native's default stand-in, a store";
-  if (Row("irq_save", "interrupts off and on, flag", rounds_.irq_flag, std::string(kFlag))) {
+  if (Row("operations.irq_save", "interrupts off and on, flag", rounds_.irq_flag, std::string(kFlag))) {
     model_.irq_save = model_.irq_disable = Ps(rounds_.irq_flag.centre);
-    Source("irq_disable", rounds_.irq_flag, "ns", kFlag);
+    Source("operations.irq_disable", rounds_.irq_flag, "ns", kFlag);
   }
   Row("", "interrupts off and on, popf", rounds_.irq_popf, "pushf and popf; shown");
 }
@@ -148,24 +148,24 @@ void Assembly::Core() {
 void Assembly::Memory() {
   const calibrate::Sizes& sizes = plan_.sizes;
   const auto chase = [](uint64_t bytes) { return absl::StrCat("pointer chase over ", SizeText(bytes)); };
-  Measured({"l1.latency", "L1 hit, load to use", calibrate::kL1, chase(sizes.l1), &model_.l1.latency});
+  Measured({"caches.l1.latency", "L1 hit, load to use", calibrate::kL1, chase(sizes.l1), &model_.l1.latency});
   if (sizes.l2 != 0) {
-    Measured({"l2.latency", "L2 hit", calibrate::kL2, chase(sizes.l2), &model_.l2.latency});
+    Measured({"caches.l2.latency", "L2 hit", calibrate::kL2, chase(sizes.l2), &model_.l2.latency});
   }
   if (sizes.l3 != 0) {
-    Measured({"l3.latency", "L3 hit", calibrate::kL3, absl::StrCat(chase(sizes.l3), ", fastest slices"),
+    Measured({"caches.l3.latency", "L3 hit", calibrate::kL3, absl::StrCat(chase(sizes.l3), ", fastest slices"),
               &model_.l3.latency});
   }
   if (sizes.half_l3 != 0) {
     Shown("half the L3", calibrate::kHalfL3, absl::StrCat(chase(sizes.half_l3), "; shown"));
   }
-  Measured({"dram", "memory", calibrate::kDram, chase(sizes.dram), &model_.dram});
+  Measured({"memory.dram", "memory", calibrate::kDram, chase(sizes.dram), &model_.dram});
   const auto clear = [](uint64_t bytes) { return absl::StrCat("rep stosb over ", SizeText(bytes)); };
-  Measured({"clear_page", "zeroing a page, memory", calibrate::kClear, clear(sizes.dram),
+  Measured({"memory.clear_page", "zeroing a page, memory", calibrate::kClear, clear(sizes.dram),
             &model_.clear_page});
   Shown("zeroing a page, L2", calibrate::kClearL2, absl::StrCat(clear(sizes.clear_l2), "; shown"));
   const double line = Centre(calibrate::kLine);
-  Measured({"dram_line", "a line's time on memory", calibrate::kLine,
+  Measured({"memory.bandwidth", "a line's time on memory", calibrate::kLine,
            absl::StrFormat("%d CPU%s zeroing pages, %.3g GB/s", plan_.memory_cpus.size(),
                            plan_.memory_cpus.size() == 1 ? "" : "s", line == 0 ? 0 : kCacheLine / line),
            &model_.dram_line});
@@ -180,27 +180,27 @@ void Assembly::Between() {
   };
   using calibrate::Distance;
   const double far = static_cast<double>(model_.l3.bytes != 0 ? model_.l3.latency : model_.dram) / 1000;
-  MeasuredOr({"transfer_smt", "a line from the core's sibling", calibrate::kTransferSmt,
+  MeasuredOr({"transfer.smt", "a line from the core's sibling", calibrate::kTransferSmt,
               method(Distance::kSmt), &model_.transfer_smt},
              pairs(Distance::kSmt) > 0, "no two CPUs of one core",
              2 * static_cast<double>(model_.l2.latency) / 1000, "two L2 hits");
-  MeasuredOr({"transfer_core", "a line from another core", calibrate::kTransferCore,
+  MeasuredOr({"transfer.core", "a line from another core", calibrate::kTransferCore,
               method(Distance::kCore), &model_.transfer_core},
              pairs(Distance::kCore) > 0, "no two cores of one socket", 2 * far, "two L3 hits");
-  MeasuredOr({"transfer_socket", "a line from another socket", calibrate::kTransferSocket,
+  MeasuredOr({"transfer.socket", "a line from another socket", calibrate::kTransferSocket,
               method(Distance::kSocket), &model_.transfer_socket},
              pairs(Distance::kSocket) > 0, "one socket", 1.5 * static_cast<double>(model_.dram) / 1000,
              "1.5 times memory");
-  MeasuredOr({"lock_handoff", "contended lock, hand-off", calibrate::kLock,
+  MeasuredOr({"operations.lock_handoff", "contended lock, hand-off", calibrate::kLock,
               "ticket lock, two CPUs alternating", &model_.lock_handoff},
              plan_.has_pair, "one CPU", static_cast<double>(model_.transfer_core) / 1000, "one transfer");
-  MeasuredOr({"ipi", "interrupt to another CPU", calibrate::kIpi, "membarrier(), with its answer",
+  MeasuredOr({"operations.ipi", "interrupt to another CPU", calibrate::kIpi, "membarrier(), with its answer",
               &model_.ipi},
              plan_.has_pair, "one CPU", 1000, "a usual value");
-  MeasuredOr({"tlb_shootdown", "flush of another CPU's TLB", calibrate::kShootdown,
+  MeasuredOr({"operations.tlb_shootdown", "flush of another CPU's TLB", calibrate::kShootdown,
               "madvise(), other running or not", &model_.tlb_shootdown},
              plan_.has_pair, "one CPU", 1500, "a usual value");
-  MeasuredOr({"smt_instruction", "an instruction, sibling busy", calibrate::kSharedInstruction,
+  MeasuredOr({"operations.smt_instruction", "an instruction, sibling busy", calibrate::kSharedInstruction,
               "the same code on both", &model_.smt_instruction},
              pairs(Distance::kSmt) > 0, "no two CPUs of one core",
              1.6 * static_cast<double>(model_.instruction) / 1000, "1.6 instructions");
@@ -226,17 +226,17 @@ void Assembly::Fault() {
 
 void Assembly::Rest() {
   if (model_.sockets == 1) {
-    AssumePs("dram_remote", static_cast<double>(model_.dram) / 1000, "one socket", &model_.dram_remote);
+    AssumePs("memory.dram_remote", static_cast<double>(model_.dram) / 1000, "one socket", &model_.dram_remote);
   } else {
-    AssumePs("dram_remote", 1.7 * static_cast<double>(model_.dram) / 1000, "1.7 times the own memory's",
+    AssumePs("memory.dram_remote", 1.7 * static_cast<double>(model_.dram) / 1000, "1.7 times the own memory's",
              &model_.dram_remote);
   }
-  Assume("issue_slots", absl::StrCat(model_.issue_slots), "not visible");
-  Assume("clear_lines", absl::StrCat(model_.clear_lines), "zeroing writes lines without reading them");
-  Assume("store_forward", "0 ns", "no penalty");
-  Assume("adjacent_line", "false", "not visible");
-  Assume("timer_period", "0 ns", "no timer interrupts: CPU time leaves most of them out");
-  Assume("timer_cost", "0 ns", "as above");
+  Assume("topology.issue_slots", absl::StrCat(model_.issue_slots), "not visible");
+  Assume("memory.clear_lines", absl::StrCat(model_.clear_lines), "zeroing writes lines without reading them");
+  Assume("operations.store_forward", "0 ns", "no penalty");
+  Assume("caches.adjacent_line", "false", "not visible");
+  Assume("timer.rate", "0 ns", "no timer interrupts: CPU time leaves most of them out");
+  Assume("timer.cost", "0 ns", "as above");
 }
 
 }  // namespace

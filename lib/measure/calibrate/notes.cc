@@ -43,7 +43,7 @@ std::vector<std::string> Notes(const Plan& plan, const Rounds& rounds) {
         "mapping is of huge pages, does not have.");
   }
   notes.push_back(absl::StrFormat(
-      "dram_line is what %d CPU%s could write: too long where that does not fill the socket's memory.",
+      "memory.bandwidth is what %d CPU%s could write: too long where that does not fill the socket's memory.",
       plan.memory_cpus.size(), plan.memory_cpus.size() == 1 ? "" : "s"));
   notes.push_back(
       "stages.exception is all of a fault but the zeroing: exception, VMA, page tables, allocation, rmap, "
