@@ -55,6 +55,9 @@ class EventPath {
     return Chase(task);
   }
 
+  // Under RCU: the memcg of a task.
+  MEMSIM_INLINED static Memcg* TaskMemcg(TaskStruct<M>* task) { return Chase(task); }
+
   // Under RCU: the memcg of the mm's owner.
   MEMSIM_INLINED Memcg* OwnerMemcg(MmStruct<M>* mm) {
     M::Note("mm -> owner -> css_set -> memcg: four objects, four lines, each load needs the last");

@@ -125,6 +125,18 @@ class ChargePath {
     self().ReturnCharge(memcg, n);
   }
 
+  // What an interrupt may charge at any instruction of the task below it, as 4.x does for socket buffers: one
+  // page, straight to the counters, and back. The stock is not for interrupts.
+  MEMSIM_COLD void ChargeFromInterrupt() {
+    Image<T>& k = self();
+    if (!k.compiled_in() || !k.Enabled()) return;
+    Memcg* memcg = k.TaskMemcg(k.Stats().current_task.load());
+    if (memcg == nullptr || memcg == k.globals.root_mem_cgroup.load()) return;
+    PageCounter<M>* failed = nullptr;
+    if (!memcg->memory.page_counter_try_charge(Pages(1), &failed)) return;
+    memcg->memory.page_counter_uncharge(Pages(1));
+  }
+
  private:
   // A load the kernel makes although this path does not need the value.
   template <class V>

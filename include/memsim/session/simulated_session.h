@@ -60,6 +60,9 @@ class SimulatedSession final : public BundleSession<T> {
     spec.program = [&](CpuId cpu) {
       RunStream(*streams[static_cast<size_t>(cpu)], result->cpus[static_cast<size_t>(cpu)]);
     };
+    if (this->config_.sim.interrupts_charge) {
+      spec.interrupt = [this](CpuId) { this->image().ChargeFromInterrupt(); };
+    }
     SimRun sim = RunSimulation(spec, ordered);
     for (size_t cpu = 0; cpu < result->cpus.size(); ++cpu) {
       for (size_t p = 0; p < kPhaseCount; ++p) {
