@@ -256,14 +256,13 @@ void SimEngine::TakeFromOthers(uint32_t line, bool write) {
   state.SetHolder(current_);
 }
 
-// The pair of a line that came from outside the core, if nobody has it.
+// The pair of a line that came from outside the core, if nobody else has it. Part of an event, so it comes in
+// order, and it is no access: nobody who ran ahead can have had the line.
 void SimEngine::Prefetch(Cpu& me, uint32_t line) {
   if (line >= lines_.size()) return;
   Line& state = lines_[line];
   const bool mine = state.holders == 1 && static_cast<CpuId>(state.holder) == current_;
-  if ((state.holders != 0 && !mine) || state.ordered || me.cache.Holds(line)) return;
-  CheckOrder(me, line, false);
-  Record(me, state, false);
+  if ((state.holders != 0 && !mine) || me.cache.Holds(line)) return;
   state.touched = 1;
   state.holders = 1;
   state.SetHolder(current_);
