@@ -261,7 +261,8 @@ void SimEngine::EndOperation(size_t phase) {
 
 void SimEngine::RunOn(CpuId cpu, DeferredWork work) {
   WaitTurn();
-  const uint64_t due = Me().clock + machine_.ipi;
+  // Later than this turn, however fast the machine: a poll at the same time has come or comes before it.
+  const uint64_t due = Me().clock + std::max<uint64_t>(machine_.ipi, 1);
   spec_.mailboxes->Post(cpu, work, due);
   Cpu& target = At(cpu);
   if (target.state == State::kIdle) {
