@@ -65,7 +65,7 @@ bool SimEngine::Touch(Cpu& me, uint64_t offset, bool write, bool waits, uint64_t
     WaitTurn();
     waited = true;
   }
-  PrivateCache::Hit hit = me.cache.Find(line);
+  PrivateCache::Hit hit = me.cache.Find(line, write && !waited);
   if (hit.level != 0 && (!write || hit.writable)) [[likely]] {
     if (waited) CheckOrder(me, line, write);
     Record(me, state, write);
