@@ -210,9 +210,12 @@ void SimEngine::MmapLock(const void* word) {
 void SimEngine::FlushTlb(const void* mm) {
   OnStage(Stage::kTlbFlush);
   if (spec_.rest != RestKind::kFault || machine_.tlb_shootdown == 0) return;
+  Cpu& me = Me();
   WaitTurn();
   uint64_t others = 0;
-  for (const CpuId cpu : ran_mm_[mm]) others += cpu != current_;
+  for (const Ran& ran : ran_mm_[mm]) {
+    others += ran.cpu != current_ && order_.Earlier(ran.since, ran.cpu, me.clock, current_);
+  }
   if (others == 0) return;
   SpendOn(kFnCount + static_cast<size_t>(Stage::kTlbFlush), Cause::kStage,
           machine_.tlb_shootdown * others);
@@ -240,8 +243,9 @@ void SimEngine::BeginOperation(Part part, size_t phase, const void* mm) {
   Cpu& me = Me();
   me.step.SetPart(part);
   SetRow(me);
-  std::vector<CpuId>& ran = ran_mm_[mm];
-  if (std::find(ran.begin(), ran.end(), current_) == ran.end()) ran.push_back(current_);
+  std::vector<Ran>& ran = ran_mm_[mm];
+  const auto is_mine = [this](const Ran& one) { return one.cpu == current_; };
+  if (std::none_of(ran.begin(), ran.end(), is_mine)) ran.push_back({current_, me.clock});
   me.operation_begin = me.clock;
   me.operation_user = me.times.user;
   SimCpuTimes::PerPhase& times = me.times.phase[phase];

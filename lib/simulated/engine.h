@@ -147,6 +147,12 @@ class SimEngine {
     uint64_t since;
   };
 
+  // A CPU that runs an address space. It does not wait for its turn to say so, and may be ahead.
+  struct Ran {
+    CpuId cpu;
+    uint64_t since;
+  };
+
   // What an access that leaves the core costs.
   struct Fetch {
     uint64_t latency;
@@ -226,7 +232,7 @@ class SimEngine {
   std::vector<SharedCache> l3_;        // by socket
   std::vector<uint64_t> memory_free_;  // by socket: when its memory is idle again
   absl::flat_hash_map<uint32_t, Sharers> sharers_;
-  absl::flat_hash_map<const void*, std::vector<CpuId>> ran_mm_;
+  absl::flat_hash_map<const void*, std::vector<Ran>> ran_mm_;
   std::vector<Waiter> waiters_;  // in the order of arrival
   LineStats line_stats_;
   OrderedSet violations_;
