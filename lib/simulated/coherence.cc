@@ -14,7 +14,10 @@ void SimEngine::Before(const Access& access) {
   me.step.Access(access, offset - per_cpu_begin_ < per_cpu_bytes_);
   Mix(me, offset * 4 + static_cast<uint64_t>(access.kind));
   if (me.muted) [[unlikely]] {
-    if (!Solo()) WaitTurn();
+    if (!Solo()) {
+      WaitTurn();
+      CheckOrder(me, static_cast<uint32_t>(offset / kCacheLine), access.kind != AccessKind::kLoad);
+    }
     return;
   }
   // A read-modify-write of memory is a load and a store.
