@@ -113,10 +113,13 @@ class TagArray {
     }
     return set;
   }
+  // A line that a cleared page pushed out is not found, whether or not the set has been looked at since.
   uint32_t* Peek(uint32_t line) {
     if (sets_ == 0) return nullptr;
-    uint32_t* set = &tags_[static_cast<size_t>(line & (sets_ - 1)) * stride_];
-    for (uint32_t way = 0; way < ways_; ++way) {
+    const uint32_t index = line & (sets_ - 1);
+    uint32_t* set = &tags_[static_cast<size_t>(index) * stride_];
+    const uint32_t live = ways_ - std::min<uint32_t>(pending_[index], ways_);
+    for (uint32_t way = 0; way < live; ++way) {
       if ((set[way] & ~1u) == KeyOf(line)) return &set[way];
     }
     return nullptr;
