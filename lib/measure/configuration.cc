@@ -52,17 +52,18 @@ struct ConfigOption {
   absl::string_view name;
   bool BuildConfig::*field;
 };
-constexpr std::array<ConfigOption, 5> kConfigOptions = {{
+constexpr std::array<ConfigOption, 6> kConfigOptions = {{
     {"MEMCG", &BuildConfig::memcg},
     {"MEMCG_DEFAULT_ENABLED", &BuildConfig::memcg_default_enabled},
     {"MEMCG_SWAP", &BuildConfig::memcg_swap},
     {"PREEMPT_COUNT", &BuildConfig::preempt_count},
     {"NUMA", &BuildConfig::numa},
+    {"TICKET_LOCKS", &BuildConfig::ticket_locks},
 }};
 
 absl::Status ApplyConfig(const std::string& option, BuildConfig& build) {
   constexpr absl::string_view kValid =
-      "MEMCG, MEMCG_DEFAULT_ENABLED, MEMCG_SWAP, PREEMPT_COUNT, NUMA with =y or =n, or "
+      "MEMCG, MEMCG_DEFAULT_ENABLED, MEMCG_SWAP, PREEMPT_COUNT, NUMA, TICKET_LOCKS with =y or =n, or "
       "PREEMPT_RCU=n|inline|call";
   const std::vector<std::string> parts = absl::StrSplit(option, '=');
   if (parts.size() != 2) return Invalid("--config", option, kValid);
@@ -189,6 +190,8 @@ absl::Status ResolveKnobs(const ConfigurationText& text, Configuration& c) {
   return absl::OkStatus();
 }
 
+constexpr int64_t kSimulatedFaults = 8192;  // of a worker, unless asked for
+
 absl::Status ResolveWorkload(const ConfigurationText& text, Configuration& c) {
   auto workload = LoadWorkload(text.workload);
   if (!workload.ok()) return workload.status();
@@ -204,6 +207,9 @@ absl::Status ResolveWorkload(const ConfigurationText& text, Configuration& c) {
         TakeInRange("--seed", text.seed, 0, INT64_MAX / 1000,
                     [&](int64_t n) { c.seed = static_cast<uint64_t>(n); })}) {
     if (!status.ok()) return status;
+  }
+  if (c.machine != nullptr && !text.faults.has_value()) {
+    c.workload.faults = std::min(c.workload.faults, Pages(kSimulatedFaults * c.threads));
   }
   c.workload.burst = std::min(c.workload.burst, c.workload.region);
   return absl::OkStatus();

@@ -24,26 +24,40 @@ void SimEngine::Before(const Access& access) {
   const uint64_t slots = access.kind == AccessKind::kLoad || access.kind == AccessKind::kStore
                              ? me.slot
                              : 2 * me.slot;
-  const bool waits = rmw || (access.pointer && access.kind == AccessKind::kLoad);
+  if (offset - me.pointer + kBeforePointer < kNearPointer) WaitForPointer(me);
   Spend(me, Cause::kInstructions, slots);
-  const bool moved = Touch(me, offset, access.kind != AccessKind::kLoad, waits, slots,
+  const bool moved = Touch(me, offset, access.kind, slots,
                            access.field == FieldKind::kRacy || access.field == FieldKind::kAtomic);
   if (rmw) LockedOperation(me, moved);
   if (machine_.store_forward != 0) StoreForward(me, offset, access);
   Mix(me, me.clock);
 }
 
-// A line that came for a LOCK instruction stays until it is done.
+// A LOCK instruction waits for its line, beyond the L1 hit that its own time contains. A line that came for
+// it stays until it is done.
 void SimEngine::LockedOperation(Cpu& me, bool moved) {
+  if (!moved && me.value_level == 2) Spend(me, Cause::kL2, machine_.l2.latency - machine_.l1.latency);
   Spend(me, Cause::kRmw, machine_.rmw);
   if (moved) me.in_flight_end = me.clock;
 }
 
 void SimEngine::After(const Access& access, uint64_t after) {
+  Cpu& me = Me();
   if (access.pointer && after != 0) {
     after = spec_.arena->OffsetOf(reinterpret_cast<const void*>(after));
+    if (access.kind == AccessKind::kLoad) {
+      me.pointer = after;
+      me.pointer_ready = me.value_ready;
+      me.pointer_level = me.value_level;
+    }
   }
-  Mix(Me(), after);
+  Mix(me, after);
+}
+
+// The access goes through the pointer that was loaded last, and that may not have arrived yet.
+void SimEngine::WaitForPointer(Cpu& me) {
+  if (me.pointer_ready <= me.clock) return;
+  Spend(me, me.pointer_level == 1 ? Cause::kL1 : Cause::kL2, me.pointer_ready - me.clock);
 }
 
 // A load wider than the last store to its place waits until that store is in the cache.
@@ -58,9 +72,9 @@ void SimEngine::StoreForward(Cpu& me, uint64_t offset, const Access& access) {
   }
 }
 
-// `slots_paid` of the access's latency were paid as issue slots. True when the line changed its state.
-bool SimEngine::Touch(Cpu& me, uint64_t offset, bool write, bool waits, uint64_t slots_paid,
-                      bool shared) {
+// True when the line changed its state.
+bool SimEngine::Touch(Cpu& me, uint64_t offset, AccessKind kind, uint64_t slots_paid, bool shared) {
+  const bool write = kind != AccessKind::kLoad;
   const uint32_t line = static_cast<uint32_t>(offset / kCacheLine);
   Line& state = lines_[line];
   bool waited = false;
@@ -72,12 +86,8 @@ bool SimEngine::Touch(Cpu& me, uint64_t offset, bool write, bool waits, uint64_t
   if (hit.level != 0 && (!write || hit.writable)) [[likely]] {
     if (waited) CheckOrder(me, line, write);
     Record(me, state, write);
-    if (waits) {
-      const uint64_t latency = hit.level == 1 ? machine_.l1.latency : machine_.l2.latency;
-      if (latency > slots_paid) {
-        Spend(me, hit.level == 1 ? Cause::kL1 : Cause::kL2, latency - slots_paid);
-      }
-    }
+    me.value_level = hit.level;
+    me.value_ready = me.clock - slots_paid + (hit.level == 1 ? machine_.l1.latency : machine_.l2.latency);
     if (line_stats_.detail()) line_stats_.Access(offset, !write, write, false, current_);
     return false;
   }
@@ -86,6 +96,7 @@ bool SimEngine::Touch(Cpu& me, uint64_t offset, bool write, bool waits, uint64_t
     hit = me.cache.Find(line);  // others may have run while this CPU waited
   }
   ChangeState(me, offset, write, hit, slots_paid);
+  me.value_ready = me.clock;
   return true;
 }
 

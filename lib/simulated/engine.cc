@@ -202,7 +202,7 @@ void SimEngine::MmapLock(const void* word) {
   Cpu& me = Me();
   UseRow(me, kSimMmapLock);
   Slots(me, 1);
-  LockedOperation(me, Touch(me, spec_.arena->OffsetOf(word), true, true, me.slot));
+  LockedOperation(me, Touch(me, spec_.arena->OffsetOf(word), AccessKind::kRmw, me.slot));
   SetRow(me);
 }
 

@@ -13,9 +13,9 @@
 //           between sockets, one at a time per line; LOCK instructions; ticket and queued spinlocks with
 //           hand-off; memory with a bandwidth per socket; page clears as one event; masking of interrupts,
 //           timer interrupts, requests to other CPUs; the rest of the fault as stages with a cost
-// Latency   inside the core an access is overlapped, unless somebody waits for its value: a pointer, which
-//           is followed, and a LOCK instruction pay the level's latency; other accesses their issue slot.
-//           Whatever leaves the core is paid in full
+// Latency   inside the core an access takes its issue slot, and only who needs its value waits for it: an
+//           access through the pointer that was loaded last, until that has arrived; a LOCK instruction for
+//           its line. Whatever leaves the core is paid in full, at once
 // Left out  store buffers (the machine is sequentially consistent), stream prefetch, instruction caches,
 //           TLB misses, branch prediction; write-back traffic; waiting of a request in the interconnect
 // Assumed   threads of a core that run slow each other down whether or not the other stalls, and own equal
@@ -98,6 +98,8 @@ class SimEngine {
   static_assert(sizeof(Line) == 16);
   static constexpr uint64_t kTimeMask = (uint64_t{1} << 44) - 1;
   static constexpr uint64_t kRust = 20000;  // ps
+  // An access from so far before a pointer's target to so far behind it goes through the pointer.
+  static constexpr uint64_t kBeforePointer = 256, kNearPointer = 4096 + kBeforePointer;
   using Sharers = std::bitset<kMaxSimCpus>;
 
   struct alignas(64) Cpu {
@@ -125,6 +127,10 @@ class SimEngine {
     uint32_t* waits_for = nullptr;
     std::array<uint32_t, 4> taken = {UINT32_MAX, UINT32_MAX, UINT32_MAX, UINT32_MAX};
     uint32_t takes = 0;
+    // When the value of the last hit arrives, and from which level; the same of the last pointer.
+    uint64_t value_ready = 0, pointer_ready = 0;
+    int value_level = 0, pointer_level = 0;
+    uint64_t pointer = 0;  // its value, an offset in the arena
     uint64_t last_poll = 0;
     uint64_t random = 0;
     uint64_t cleared = 0;  // pages
@@ -195,7 +201,8 @@ class SimEngine {
   void EndFault(Cpu& me);
 
   // coherence.cc
-  bool Touch(Cpu& me, uint64_t offset, bool write, bool waits, uint64_t slots_paid, bool shared = true);
+  bool Touch(Cpu& me, uint64_t offset, AccessKind kind, uint64_t slots_paid, bool shared = true);
+  void WaitForPointer(Cpu& me);
   void LockedOperation(Cpu& me, bool moved);
   void ChangeState(Cpu& me, uint64_t offset, bool write, PrivateCache::Hit hit, uint64_t slots_paid);
   void CheckOrder(Cpu& me, uint32_t line, bool write);

@@ -22,12 +22,12 @@ bool SimEngine::TryLock(uint32_t* word) {
   ++me.accesses;
   me.step.Lock(true);
   Mix(me, offset * 4 + 3);
-  if (!me.muted) Spend(me, Cause::kInstructions, me.slot);
+  Slots(me, 1);
   WaitTurn();
   if (*word != 0) return false;
   *word = static_cast<uint32_t>(current_) + 1;
   if (!me.muted) {
-    LockedOperation(me, Touch(me, offset, true, true, me.slot));
+    LockedOperation(me, Touch(me, offset, AccessKind::kRmw, me.slot));
   }
   Mix(me, me.clock);
   return true;
@@ -39,13 +39,13 @@ void SimEngine::Unlock(uint32_t* word) {
   ++me.accesses;
   me.step.Lock(false);
   Mix(me, offset * 4 + 1);
-  if (!me.muted) Spend(me, Cause::kInstructions, me.slot);
+  Slots(me, 1);
   WaitTurn();
   const auto first = std::find_if(waiters_.begin(), waiters_.end(),
                                   [word](const Waiter& w) { return w.word == word; });
   *word = 0;
   if (first == waiters_.end()) {
-    if (!me.muted) Touch(me, offset, true, false, me.slot);
+    if (!me.muted) Touch(me, offset, AccessKind::kStore, me.slot);
     return;
   }
   const Waiter next = *first;

@@ -202,7 +202,8 @@ TEST(OutputTest, OutputThatCannotBeWrittenIsSaid) {
 
 // --help on the program and each command. Expect status 0 and text on standard output.
 TEST(HelpTest, EveryCommandExplainsItself) {
-  for (const char* command : {"", "run ", "pft ", "explain ", "layout ", "list "}) {
+  for (const char* command :
+       {"", "run ", "lines ", "pft ", "explain ", "layout ", "list ", "calibrate "}) {
     const Outcome outcome = Memsim(absl::StrCat(command, "--help"));
     EXPECT_EQ(outcome.status, 0) << command;
     EXPECT_EQ(outcome.err, "");
@@ -237,7 +238,8 @@ TEST(FormatTest, EveryFormatIsWhatItSays) {
         run + " --cmdline cgroup_disable=memory", run + " --rest fault --irq popf",
         std::string("pft --clients 1,2 --pages 256 --seeds 2"),
         std::string("pft --clients 1 --pages 64 --seeds 1 --column v4.0 --column v4.2 --column v4.4 "
-                    "--column v4.4:disabled --column v4.4:depth:2:flag")}) {
+                    "--column v4.4:disabled --column v4.4:depth:2:flag"),
+        std::string("calibrate --rounds 1")}) {
     const Outcome text = Memsim(command);
     EXPECT_EQ(text.status, 0) << command << "\n" << text.err;
     EXPECT_EQ(text.err, "") << command;
@@ -347,6 +349,51 @@ TEST(EchoTest, PftIsTheSameAgain) {
   const std::string command = one["command"];
   ASSERT_EQ(command.rfind("memsim ", 0), 0u);
   EXPECT_EQ(one, nlohmann::json::parse(Memsim(command.substr(7) + " --format json").out)["result"]);
+}
+
+// A machine file that cannot be written. Expect that said at once, and nothing measured.
+TEST(CalibrateTest, RefusesWhatItCouldNotWrite) {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::string dir = testing::TempDir();
+  ExpectRefused("calibrate --output /nowhere/host.json", "valid: a file in a directory");
+  ExpectRefused("calibrate --output /dev/null", "is not a regular file");
+  ExpectRefused(absl::StrCat("calibrate --output ", dir), "is a directory");
+  ExpectRefused("calibrate --output ''", "is empty");
+  ExpectRefused("calibrate --output /proc/host.json", "valid: a file in a directory");
+  ExpectRefused("calibrate --rounds 0", "valid: 1 to 1000");
+  ExpectRefused("calibrate --seed -1", "valid: 0 to");
+  ExpectRefused("calibrate --format xml", "valid: text, json, csv");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
+// A machine file beside others, written twice. Expect it whole, named in the text, and nothing left
+// beside it; after Ctrl-C the one from before.
+TEST(CalibrateTest, WritesAWholeFileOrNone) {
+  const std::string dir = absl::StrCat(testing::TempDir(), "memsim_calibrate_", getpid());
+  std::filesystem::create_directories(dir);
+  const std::string file = dir + "/host.json";
+  const auto files = [&] {
+    const auto entries = std::filesystem::directory_iterator(dir);
+    return std::distance(begin(entries), end(entries));
+  };
+  const Outcome outcome = Memsim(absl::StrCat("calibrate --rounds 1 --output ", file));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_TRUE(absl::StrContains(outcome.out, absl::StrCat("memsim run --machine ", file))) << outcome.out;
+  const std::string text = ReadAll(file);
+  EXPECT_FALSE(nlohmann::json::parse(text, nullptr, false).is_discarded()) << text;
+  EXPECT_EQ(files(), 1);
+
+  Child child(absl::StrCat("calibrate --rounds 1000 --output ", file));
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  child.Signal(SIGINT);
+  const Outcome interrupted = child.Wait();
+  EXPECT_EQ(interrupted.status, 130) << interrupted.err;
+  EXPECT_TRUE(absl::StrContains(interrupted.out, "PARTIAL")) << interrupted.out;
+  EXPECT_TRUE(absl::StrContains(interrupted.out, "not written")) << interrupted.out;
+  ExpectFits(interrupted.out);
+  EXPECT_EQ(ReadAll(file), text);
+  EXPECT_EQ(files(), 1);
+  std::filesystem::remove_all(dir);
 }
 
 // Every `$ memsim …` line of the README and of docs/. Expect status 0; the demo has a test of its own.

@@ -1,7 +1,9 @@
 #include "tools/memsim/commands.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,6 +14,7 @@
 #include "memsim/machine/machine_model.h"
 #include "memsim/report/render.h"
 #include "tools/memsim/output.h"
+#include "tools/memsim/output_file.h"
 
 namespace memsim {
 
@@ -113,6 +116,57 @@ absl::StatusOr<PftOptions> PreparePft(const Options& options) {
   return pft;
 }
 
+// How a machine file is named to `memsim run`: a bare name would be looked up among the models.
+std::string MachineArgument(const std::string& path) {
+  const bool is_path = absl::StrContains(path, "/") || absl::EndsWith(path, ".json");
+  return is_path ? path : "./" + path;
+}
+
+absl::StatusOr<SimProfileOptions> SimulationOptions(const Options& options) {
+  const absl::Status seeds = internal::CheckRange("--seeds", options.seeds, 1, kMaxPftSeeds);
+  if (!seeds.ok()) return seeds;
+  const auto sampler = FindSampler(options.sampler);
+  if (!sampler.ok()) return sampler.status();
+  if (options.profile != "attributed" && options.profile != "sampled" && options.profile != "marginal") {
+    return absl::NotFoundError(
+        absl::StrCat("--profile '", options.profile, "'; valid: attributed, sampled, marginal"));
+  }
+  SimProfileOptions simulation;
+  simulation.seeds = static_cast<int>(options.seeds);
+  simulation.sampler = *sampler;
+  simulation.strict = options.strict;
+  simulation.marginal = options.profile == "marginal";
+  return simulation;
+}
+
+template <class Text, class Json, class Csv>
+int Simulate(const Options& options, bool line_detail, Text text, Json json, Csv csv) {
+  const auto format = FindFormat(options.format);
+  if (!format.ok()) return Refuse(format.status());
+  const auto configuration = Resolve(options.configuration);
+  if (!configuration.ok()) return Refuse(configuration.status());
+  auto simulation = SimulationOptions(options);
+  if (!simulation.ok()) return Refuse(simulation.status());
+  simulation->stop = InstallInterrupt();
+  simulation->line_detail = line_detail;
+  absl::StatusOr<SimProfile> profile;
+  {
+    Progress progress;
+    simulation->progress = [&](absl::string_view what, double done) { progress.Show(what, done); };
+    profile = MakeSimProfile(*configuration, *simulation);
+  }
+  if (absl::IsCancelled(profile.status())) {
+    Print("PARTIAL: interrupted before anything had been simulated\n");
+    return kInterrupted;
+  }
+  if (!profile.ok()) return Refuse(profile.status());
+  const Environment environment = ReadEnvironment();
+  const int status = PrintAs(
+      *format, [&] { return text(*profile, environment); }, [&] { return json(*profile, environment); },
+      [&] { return csv(*profile); });
+  return status == kOk && profile->partial ? kInterrupted : status;
+}
+
 struct Entry {
   std::string kind, name, summary;
 };
@@ -166,8 +220,19 @@ int Run(const Options& options) {
         internal::CheckRange("--samples", options.samples, 1, 10000000)}) {
     if (!status.ok()) return Refuse(status);
   }
+  if (options.configuration.machine != "native") {
+    return Simulate(options, false, &SimProfileText, &SimProfileJson, &SimProfileCsv);
+  }
   const std::atomic<bool>* stop = InstallInterrupt();
   return options.demo ? RunDemo(options, *format, stop) : RunOne(options, *format, stop);
+}
+
+int Lines(const Options& options) {
+  if (options.configuration.machine == "native") {
+    return Refuse(absl::InvalidArgumentError(
+        "--machine 'native'; valid: a machine file (this CPU does not tell which lines move)"));
+  }
+  return Simulate(options, true, &SimLinesText, &SimLinesJson, &SimLinesCsv);
 }
 
 int Pft(const Options& options) {
@@ -230,6 +295,57 @@ int Layout(const Options& options) {
   return PrintAs(
       *format, [&] { return LayoutText((*kernel)->name, structs); },
       [&] { return LayoutJson((*kernel)->name, structs); }, [&] { return LayoutCsv(structs); });
+}
+
+int CalibrateCommand(const Options& options) {
+  const auto format = FindFormat(options.format);
+  if (!format.ok()) return Refuse(format.status());
+  const int64_t seed = options.configuration.seed.value_or(1);
+  for (const absl::Status& status : {internal::CheckRange("--rounds", options.rounds, 1, 1000),
+                                     internal::CheckRange("--seed", seed, 0, INT64_MAX / 1000)}) {
+    if (!status.ok()) return Refuse(status);
+  }
+  std::optional<OutputFile> file;
+  CalibrateOptions calibrate;
+  if (options.has_output) {
+    auto checked = OutputFile::Check(options.output);
+    if (!checked.ok()) return Refuse(checked.status());
+    file = *std::move(checked);
+    calibrate.name = std::filesystem::path(options.output).stem().string();
+  }
+  calibrate.repetitions = static_cast<int>(options.rounds);
+  calibrate.seed = static_cast<uint64_t>(seed);
+  calibrate.stop = InstallInterrupt();
+  Calibration calibration;
+  {
+    Progress progress;
+    calibrate.progress = [&](absl::string_view what, double done) { progress.Show(what, done); };
+    auto result = Calibrate(calibrate);
+    if (!result.ok()) return Refuse(result.status());
+    calibration = *std::move(result);
+  }
+  const Environment environment = ReadEnvironment();
+  if (file.has_value() && !calibration.partial) {
+    const absl::Status written = file->Write(MachineModelJson(calibration.model, calibration.sources));
+    if (!written.ok()) return Refuse(written);
+  }
+  const auto text = [&] {
+    std::string usage;
+    if (!file.has_value()) {
+      usage = "no file was written; valid: memsim calibrate --output host.json\n"
+              "and then: memsim run --machine host.json\n";
+    } else if (calibration.partial) {
+      usage = absl::StrCat(file->path(), ": not written: interrupted\n");
+    } else {
+      usage = absl::StrCat(file->path(), ": written; it is used by: memsim run --machine ",
+                           MachineArgument(file->path()), "\n");
+    }
+    return absl::StrCat(CalibrationText(calibration, environment), "\n", usage);
+  };
+  const int status = PrintAs(
+      *format, text, [&] { return CalibrationJson(calibration, environment); },
+      [&] { return CalibrationCsv(calibration); });
+  return status == kOk && calibration.partial ? kInterrupted : status;
 }
 
 int List(const Options& options) {

@@ -37,9 +37,9 @@ class LruPath {
       M::Work(1);
     } else if (Memcg* memcg = page->mem_cgroup.load(); memcg == nullptr) [[unlikely]] {
       lruvec = &zone->lruvec;
-      M::Work(2);  // NULL test, address
+      M::Work(3);  // NULL test, address
     } else {
-      M::Work(4);  // NULL test, zone arithmetic
+      M::Work(7);  // NULL test; node and zone out of the flags, four; address
       lruvec = &memcg->ZoneInfo(page->zone_number()).lruvec;
     }
     M::Work(1);
