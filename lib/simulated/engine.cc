@@ -221,15 +221,20 @@ void SimEngine::FlushTlb(const void* mm) {
           machine_.tlb_shootdown * others);
 }
 
+// Only one can be pending, however many periods have passed.
 void SimEngine::TimerInterrupt(Cpu& me) {
-  while (me.clock >= me.next_timer) {
-    SpendOn(kSimTimer, Cause::kStage, Jitter(me, machine_.timer_cost));
-    me.next_timer += machine_.timer_period;
-    if (!spec_.interrupt) continue;
-    ++me.irq_off;
-    spec_.interrupt(current_);
-    --me.irq_off;
-  }
+  SpendOn(kSimTimer, Cause::kStage, Jitter(me, machine_.timer_cost));
+  SkipTimer(me);
+  if (!spec_.interrupt) return;
+  ++me.irq_off;
+  spec_.interrupt(current_);
+  --me.irq_off;
+}
+
+void SimEngine::SkipTimer(Cpu& me) {
+  if (me.clock < me.next_timer) return;
+  me.next_timer += (me.clock - me.next_timer) / machine_.timer_period * machine_.timer_period +
+                   machine_.timer_period;
 }
 
 void SimEngine::Poll() {

@@ -190,6 +190,7 @@ class SimEngine {
   void Resume(CpuId cpu);
   void Idle(CpuId cpu);
   void TimerInterrupt(Cpu& me);
+  void SkipTimer(Cpu& me);  // what fell due until now is done with
   uint64_t Jitter(Cpu& me, uint64_t ps);
   void Violation(uint32_t line);
   void FillResult(SimResult& result);

@@ -78,6 +78,9 @@ void SimEngine::HandOver(uint32_t* word, uint64_t offset, CpuId to, uint64_t tim
   me_ = &next;
   const uint64_t wait = time > next.clock ? time - next.clock : 0;
   Spend(next, Cause::kLockWait, wait);
+  // A CPU that spins with interrupts on serves the timer meanwhile. Were it to do so once it holds the lock,
+  // the others would wait for that as well, and have more to serve in turn.
+  if (next.irq_off == 0) SkipTimer(next);
   line_stats_.LockWait(offset, wait);
   TakeFromOthers(line, true);
   const PrivateCache::Hit hit = next.cache.Find(line);
