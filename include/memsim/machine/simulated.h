@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "memsim/machine/arena.h"
@@ -97,6 +98,18 @@ void AfterNs(uint64_t ns, DeferredWork work);
 void Poll();
 void BeginOperation(Part part, size_t phase, const void* mm);
 void EndOperation(size_t phase);
+
+// What a block does is free and unseen, as if nobody ran. For what only the current CPU can see.
+class OutsideGuard {
+ public:
+  OutsideGuard() : engine_(std::exchange(engine, nullptr)) {}
+  ~OutsideGuard() { engine = engine_; }
+  OutsideGuard(const OutsideGuard&) = delete;
+  OutsideGuard& operator=(const OutsideGuard&) = delete;
+
+ private:
+  SimEngine* engine_;
+};
 
 struct Observer {
   static void Before(const Access& access) {

@@ -77,9 +77,12 @@ class SimulatedSession final : public BundleSession<T> {
       bool complete = false;
       for (int64_t done = 0; !complete && !this->Stopped();) {
         simulated::Poll();
+        {
+          const simulated::OutsideGuard context_switch;
+          driver.SwitchTo(op);
+        }
         simulated::BeginOperation(driver.PartOf(op), static_cast<size_t>(op.phase),
                                   this->world_->mm(op.mm));
-        driver.SwitchTo(op);
         complete = driver.Step(op, &done, result);
         simulated::EndOperation(static_cast<size_t>(op.phase));
       }
