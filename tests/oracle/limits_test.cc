@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "memsim/internal/compiler.h"
 #include "tests/oracle/oracle.h"
 #include "tests/support/session.h"
 
@@ -26,6 +27,7 @@ constexpr MachineCase kMachines[] = {
     {"native2", MachineKind::kNative, 2, 120, 4},
     {"tracing3", MachineKind::kTracing, 3, 50, 3},
     {"simulated2", MachineKind::kSimulated, 2, 60, 1},
+    {"simulated64", MachineKind::kSimulated, 64, MEMSIM_SANITIZED ? 2 : 6, 1},
 };
 
 class LimitsTest : public testing::TestWithParam<std::tuple<const Kernel*, MachineCase>> {
