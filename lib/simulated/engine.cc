@@ -28,6 +28,7 @@ SimEngine::SimEngine(const SimSpec& spec, const OrderedSet& ordered)
       order_(spec.seed),
       strict_(spec.strict),
       ordered_polls_(ordered.contains(kOrderedPolls)),
+      ordered_gates_(ordered.contains(kOrderedGates)),
       per_cpu_begin_(spec.arena->OffsetOf(spec.area0)),
       per_cpu_bytes_(spec.area_stride * static_cast<uint64_t>(spec.cpus)),
       page_first_(static_cast<uint32_t>(spec.pages_begin / kCacheLine)),
@@ -39,7 +40,7 @@ SimEngine::SimEngine(const SimSpec& spec, const OrderedSet& ordered)
   MEMSIM_CHECK(spec.cpus >= 1 && spec.cpus <= machine_.cpus(), "the machine has the CPUs of the run");
   for (int s = 0; s < machine_.sockets; ++s) l3_.emplace_back(machine_);
   for (const uint32_t line : ordered) {
-    if (line != kOrderedPolls) lines_[line].ordered = 1;
+    if (line != kOrderedPolls && line != kOrderedGates) lines_[line].ordered = 1;
   }
   for (int cpu = 0; cpu < spec.cpus; ++cpu) {
     const int threads = ThreadsThatRun(machine_, spec.cpus, cpu);
@@ -163,6 +164,24 @@ void SimEngine::Irq(IrqKind kind, bool off) {
   if (!me.muted) Spend(me, Cause::kIrq, off ? pair / 2 : pair - pair / 2);
   me.irq_off += off ? 1 : -1;
   if (me.irq_off == 0 && me.held_samples != 0) DeliverSamples(me, &me.held_samples);
+}
+
+void SimEngine::Gate() {
+  Cpu& me = Me();
+  if (strict_ || ordered_gates_) WaitTurn();
+  me.last_gate = me.clock;
+  me.step.Gate();
+}
+
+void SimEngine::TurnKey() {
+  Cpu& me = Me();
+  WaitTurn();
+  if (strict_ || ordered_gates_) return;
+  for (CpuId cpu = 0; cpu < spec_.cpus; ++cpu) {
+    if (cpu == current_ || !order_.Earlier(me.clock, current_, At(cpu).last_gate, cpu)) continue;
+    Violation(kOrderedGates);  // it asked too early
+    return;
+  }
 }
 
 void SimEngine::OnStage(Stage stage) {
@@ -401,6 +420,7 @@ Part EnterPart(Part part) { return engine->EnterPart(part); }
 void LeavePart(Part before) { engine->LeavePart(before); }
 void Work(int n) { engine->Work(n); }
 void Gate() { engine->Gate(); }
+void TurnKey() { engine->TurnKey(); }
 void Irq(IrqKind kind, bool off) { engine->Irq(kind, off); }
 void Nesting(NestingKind kind) { engine->Nesting(kind); }
 void ThisCpuPtr() { engine->ThisCpuPtr(); }

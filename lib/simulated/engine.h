@@ -62,7 +62,8 @@ class SimEngine {
   Part EnterPart(Part part);
   void LeavePart(Part before);
   void Work(int n) { Slots(Me(), Me().step.Work(n)); }
-  void Gate() { Me().step.Gate(); }
+  void Gate();
+  void TurnKey();
   void Irq(IrqKind kind, bool off);
   void Nesting(NestingKind kind) { Slots(Me(), Me().step.Nesting(kind)); }
   void ThisCpuPtr() { Slots(Me(), Me().step.ThisCpuPtr()); }
@@ -131,7 +132,7 @@ class SimEngine {
     uint64_t value_ready = 0, pointer_ready = 0;
     int value_level = 0, pointer_level = 0;
     uint64_t pointer = 0;  // its value, an offset in the arena
-    uint64_t last_poll = 0;
+    uint64_t last_poll = 0, last_gate = 0;
     uint64_t random = 0;
     uint64_t cleared = 0;  // pages
     uint64_t stored_at = UINT64_MAX;  // the last store
@@ -229,7 +230,7 @@ class SimEngine {
   const MachineModel& machine_;
   SimOrder order_;
   bool strict_;
-  bool ordered_polls_;
+  bool ordered_polls_, ordered_gates_;
   uint64_t per_cpu_begin_, per_cpu_bytes_;  // in the arena
   uint32_t page_first_, page_lines_;        // lines of the page array
   std::vector<Line> lines_;

@@ -56,9 +56,11 @@ struct SimSpec {
   std::function<void(CpuId)> interrupt;
 };
 
-// Lines (and, as kOrderedPolls, the polls) that rehearsals found to need the strict order.
+// Lines (and, as numbers that no line has, polls and questions of the gate) that rehearsals found to need the
+// strict order.
 using OrderedSet = absl::flat_hash_set<uint32_t>;
 inline constexpr uint32_t kOrderedPolls = UINT32_MAX;
+inline constexpr uint32_t kOrderedGates = UINT32_MAX - 1;
 
 struct SimRun {
   SimResult result;
@@ -85,6 +87,8 @@ Part EnterPart(Part part);
 void LeavePart(Part before);
 void Work(int n);
 void Gate();
+// Before a static key is turned, which is code and no line: waits until nobody can ask it earlier.
+void TurnKey();
 void Irq(IrqKind kind, bool off);
 void Nesting(NestingKind kind);
 void ThisCpuPtr();

@@ -14,6 +14,11 @@ class SimulatedSession final : public BundleSession<T> {
  public:
   explicit SimulatedSession(const SessionConfig& config) : BundleSession<T>(config) {}
 
+  absl::Status SetEnabled(bool on) override {
+    if (simulated::engine != nullptr && this->config_.gate == GateKind::kStaticKey) simulated::TurnKey();
+    return BundleSession<T>::SetEnabled(on);
+  }
+
   ExecResult Execute(absl::Span<OperationStream* const> streams) override {
     OrderedSet ordered;
     uint64_t all_accesses = 0;
