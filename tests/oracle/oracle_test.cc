@@ -127,7 +127,8 @@ class OracleTest : public testing::TestWithParam<std::tuple<const Kernel*, Machi
 TEST_P(OracleTest, AgreesWithTheModel) {
   uint64_t seed = 0;
   for (const Variant& variant : Variants()) {
-    // Observed machines are slow under sanitizers, and have nothing to race with. Many CPUs are slow anywhere.
+    // Observed machines are slow under sanitizers, and have nothing to race with. Many CPUs are slow
+    // anywhere.
     const bool wide = machine().cpus > 8;
     const bool thin = MEMSIM_SANITIZED && machine().machine != MachineKind::kNative;
     if (seed % ((thin ? 3 : 1) * (wide ? 5 : 1)) != 0 && variant.memcg) {

@@ -225,9 +225,9 @@ TEST(SimContextTest, DeadlockOf64CpusIsReported) {
     const SimResult result = RunProgram(ring, strict, 1, kMostCpus);
     for (int cpu = 0; cpu < kMostCpus; ++cpu) {
       const int next = (cpu + 1) % kMostCpus;
-      EXPECT_TRUE(absl::StrContains(result.deadlock, absl::StrCat("cpu ", cpu, " waits for shared.ring[", next,
-                                                                  "] held by cpu ", next)))
-          << result.deadlock;
+      const std::string wait =
+          absl::StrCat("cpu ", cpu, " waits for shared.ring[", next, "] held by cpu ", next);
+      EXPECT_TRUE(absl::StrContains(result.deadlock, wait)) << result.deadlock;
     }
   }
 }
