@@ -21,7 +21,7 @@
 // Assumed   threads of a core that run slow each other down whether or not the other stalls, and own equal
 //           shares of L1 and L2; per-CPU data lives in its CPU's socket, everything else is spread over the
 //           sockets by page; a stage varies by up to 1/32 around its cost, a CPU starts up to 64 cycles late;
-//           a timer interrupt that falls due while a CPU spins for a lock, interrupts on, hides behind the wait
+//           a timer interrupt due while a CPU spins for a lock, interrupts on, hides behind the wait
 // Units     ps
 // Errors    a deadlock ends the run and names lock and holder
 #ifndef MEMSIM_LIB_SIMULATED_ENGINE_H_
