@@ -38,16 +38,17 @@ class TagArray {
 
   bool exists() const { return sets_ != 0; }
 
-  // 0: not there; 1: there; 2: there and writable. A hit becomes the most recently used. Tags found to be
-  // pushed out are given to `evicted`.
+  // 0: not there; 1: there; 2: there and writable. What is found, and writable if so wanted, becomes the most
+  // recently used. Tags found to be pushed out are given to `evicted`.
   template <class Evicted>
-  int Find(uint32_t line, Evicted evicted) {
+  int Find(uint32_t line, bool want_writable, Evicted evicted) {
     uint32_t* set = SetOf(line, evicted);
     const uint32_t key = KeyOf(line);
     if ((set[0] & ~1u) == key) return 1 + static_cast<int>(set[0] & 1);
     for (uint32_t way = 1; way < ways_; ++way) {
       const uint32_t tag = set[way];
       if ((tag & ~1u) != key) continue;
+      if (want_writable && (tag & 1) == 0) return 1;
       std::memmove(set + 1, set, way * sizeof(uint32_t));
       set[0] = tag;
       return 1 + static_cast<int>(tag & 1);
@@ -112,10 +113,13 @@ class TagArray {
     }
     return set;
   }
+  // A line that a cleared page pushed out is not found, whether or not the set has been looked at since.
   uint32_t* Peek(uint32_t line) {
     if (sets_ == 0) return nullptr;
-    uint32_t* set = &tags_[static_cast<size_t>(line & (sets_ - 1)) * stride_];
-    for (uint32_t way = 0; way < ways_; ++way) {
+    const uint32_t index = line & (sets_ - 1);
+    uint32_t* set = &tags_[static_cast<size_t>(index) * stride_];
+    const uint32_t live = ways_ - std::min<uint32_t>(pending_[index], ways_);
+    for (uint32_t way = 0; way < live; ++way) {
       if ((set[way] & ~1u) == KeyOf(line)) return &set[way];
     }
     return nullptr;
@@ -137,14 +141,16 @@ class PrivateCache {
     int level = 0;  // 1, 2; 0: not in the core
     bool writable = false;
   };
-  // Brings a hit in L2 into L1.
-  Hit Find(uint32_t line) {
+  // Brings a hit in L2 into L1. With `want_writable`, a line that may not be written is found, but nothing
+  // moves: the CPU has to wait for its turn, and others may take the line until then.
+  Hit Find(uint32_t line, bool want_writable = false) {
     if (!l1_.exists()) return {};
-    if (const int found = l1_.Find(line, kForget); found != 0) return {1, found == 2};
+    if (const int found = l1_.Find(line, want_writable, kForget); found != 0) return {1, found == 2};
     if (!l2_.exists()) return {};
-    const int found = l2_.Find(line, [this](uint32_t old) { evicted_.push_back(old); });
+    const int found =
+        l2_.Find(line, want_writable, [this](uint32_t old) { evicted_.push_back(old); });
     if (found == 0) return {};
-    l1_.Insert(line, found == 2, kForget);
+    if (found == 2 || !want_writable) l1_.Insert(line, found == 2, kForget);
     return {2, found == 2};
   }
   // Would another CPU find the line here? The outer level decides: an L1 fills without asking anybody.
@@ -192,9 +198,9 @@ class SharedCache {
  public:
   explicit SharedCache(const MachineModel& machine)
       : tags_(machine.l3.bytes, machine.l3.ways, 1) {}
-  bool Find(uint32_t line) { return tags_.exists() && tags_.Find(line, kForget) != 0; }
+  bool Find(uint32_t line) { return tags_.exists() && tags_.Find(line, false, kForget) != 0; }
   void Touch(uint32_t line) {
-    if (tags_.exists() && tags_.Find(line, kForget) == 0) tags_.Insert(line, false, kForget);
+    if (tags_.exists() && tags_.Find(line, false, kForget) == 0) tags_.Insert(line, false, kForget);
   }
   void FillPage(uint64_t page) { tags_.FillPage(page); }
 

@@ -14,7 +14,10 @@ void SimEngine::Before(const Access& access) {
   me.step.Access(access, offset - per_cpu_begin_ < per_cpu_bytes_);
   Mix(me, offset * 4 + static_cast<uint64_t>(access.kind));
   if (me.muted) [[unlikely]] {
-    if (!Solo()) WaitTurn();
+    if (!Solo()) {
+      WaitTurn();
+      CheckOrder(me, static_cast<uint32_t>(offset / kCacheLine), access.kind != AccessKind::kLoad);
+    }
     return;
   }
   // A read-modify-write of memory is a load and a store.
@@ -79,7 +82,7 @@ bool SimEngine::Touch(Cpu& me, uint64_t offset, AccessKind kind, uint64_t slots_
     WaitTurn();
     waited = true;
   }
-  PrivateCache::Hit hit = me.cache.Find(line);
+  PrivateCache::Hit hit = me.cache.Find(line, write && !waited);
   if (hit.level != 0 && (!write || hit.writable)) [[likely]] {
     if (waited) CheckOrder(me, line, write);
     Record(me, state, write);
@@ -267,14 +270,13 @@ void SimEngine::TakeFromOthers(uint32_t line, bool write) {
   state.SetHolder(current_);
 }
 
-// The pair of a line that came from outside the core, if nobody has it.
+// The pair of a line that came from outside the core, if nobody else has it. Part of an event, so it comes in
+// order, and it is no access: nobody who ran ahead can have had the line.
 void SimEngine::Prefetch(Cpu& me, uint32_t line) {
   if (line >= lines_.size()) return;
   Line& state = lines_[line];
   const bool mine = state.holders == 1 && static_cast<CpuId>(state.holder) == current_;
-  if ((state.holders != 0 && !mine) || state.ordered || me.cache.Holds(line)) return;
-  CheckOrder(me, line, false);
-  Record(me, state, false);
+  if ((state.holders != 0 && !mine) || me.cache.Holds(line)) return;
   state.touched = 1;
   state.holders = 1;
   state.SetHolder(current_);

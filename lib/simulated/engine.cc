@@ -28,6 +28,7 @@ SimEngine::SimEngine(const SimSpec& spec, const OrderedSet& ordered)
       order_(spec.seed),
       strict_(spec.strict),
       ordered_polls_(ordered.contains(kOrderedPolls)),
+      ordered_gates_(ordered.contains(kOrderedGates)),
       per_cpu_begin_(spec.arena->OffsetOf(spec.area0)),
       per_cpu_bytes_(spec.area_stride * static_cast<uint64_t>(spec.cpus)),
       page_first_(static_cast<uint32_t>(spec.pages_begin / kCacheLine)),
@@ -39,7 +40,7 @@ SimEngine::SimEngine(const SimSpec& spec, const OrderedSet& ordered)
   MEMSIM_CHECK(spec.cpus >= 1 && spec.cpus <= machine_.cpus(), "the machine has the CPUs of the run");
   for (int s = 0; s < machine_.sockets; ++s) l3_.emplace_back(machine_);
   for (const uint32_t line : ordered) {
-    if (line != kOrderedPolls) lines_[line].ordered = 1;
+    if (line != kOrderedPolls && line != kOrderedGates) lines_[line].ordered = 1;
   }
   for (int cpu = 0; cpu < spec.cpus; ++cpu) {
     const int threads = ThreadsThatRun(machine_, spec.cpus, cpu);
@@ -165,6 +166,24 @@ void SimEngine::Irq(IrqKind kind, bool off) {
   if (me.irq_off == 0 && me.held_samples != 0) DeliverSamples(me, &me.held_samples);
 }
 
+void SimEngine::Gate() {
+  Cpu& me = Me();
+  if (strict_ || ordered_gates_) WaitTurn();
+  me.last_gate = me.clock;
+  me.step.Gate();
+}
+
+void SimEngine::TurnKey() {
+  Cpu& me = Me();
+  WaitTurn();
+  if (strict_ || ordered_gates_) return;
+  for (CpuId cpu = 0; cpu < spec_.cpus; ++cpu) {
+    if (cpu == current_ || !order_.Earlier(me.clock, current_, At(cpu).last_gate, cpu)) continue;
+    Violation(kOrderedGates);  // it asked too early
+    return;
+  }
+}
+
 void SimEngine::OnStage(Stage stage) {
   if (spec_.rest != RestKind::kFault) return;
   const uint64_t ps = machine_.stage[static_cast<size_t>(stage)];
@@ -210,23 +229,31 @@ void SimEngine::MmapLock(const void* word) {
 void SimEngine::FlushTlb(const void* mm) {
   OnStage(Stage::kTlbFlush);
   if (spec_.rest != RestKind::kFault || machine_.tlb_shootdown == 0) return;
+  Cpu& me = Me();
   WaitTurn();
   uint64_t others = 0;
-  for (const CpuId cpu : ran_mm_[mm]) others += cpu != current_;
+  for (const Ran& ran : ran_mm_[mm]) {
+    others += ran.cpu != current_ && order_.Earlier(ran.since, ran.cpu, me.clock, current_);
+  }
   if (others == 0) return;
   SpendOn(kFnCount + static_cast<size_t>(Stage::kTlbFlush), Cause::kStage,
           machine_.tlb_shootdown * others);
 }
 
+// Only one can be pending, however many periods have passed.
 void SimEngine::TimerInterrupt(Cpu& me) {
-  while (me.clock >= me.next_timer) {
-    SpendOn(kSimTimer, Cause::kStage, Jitter(me, machine_.timer_cost));
-    me.next_timer += machine_.timer_period;
-    if (!spec_.interrupt) continue;
-    ++me.irq_off;
-    spec_.interrupt(current_);
-    --me.irq_off;
-  }
+  SpendOn(kSimTimer, Cause::kStage, Jitter(me, machine_.timer_cost));
+  SkipTimer(me);
+  if (!spec_.interrupt) return;
+  ++me.irq_off;
+  spec_.interrupt(current_);
+  --me.irq_off;
+}
+
+void SimEngine::SkipTimer(Cpu& me) {
+  if (me.clock < me.next_timer) return;
+  me.next_timer += (me.clock - me.next_timer) / machine_.timer_period * machine_.timer_period +
+                   machine_.timer_period;
 }
 
 void SimEngine::Poll() {
@@ -240,8 +267,9 @@ void SimEngine::BeginOperation(Part part, size_t phase, const void* mm) {
   Cpu& me = Me();
   me.step.SetPart(part);
   SetRow(me);
-  std::vector<CpuId>& ran = ran_mm_[mm];
-  if (std::find(ran.begin(), ran.end(), current_) == ran.end()) ran.push_back(current_);
+  std::vector<Ran>& ran = ran_mm_[mm];
+  const auto is_mine = [this](const Ran& one) { return one.cpu == current_; };
+  if (std::none_of(ran.begin(), ran.end(), is_mine)) ran.push_back({current_, me.clock});
   me.operation_begin = me.clock;
   me.operation_user = me.times.user;
   SimCpuTimes::PerPhase& times = me.times.phase[phase];
@@ -261,7 +289,8 @@ void SimEngine::EndOperation(size_t phase) {
 
 void SimEngine::RunOn(CpuId cpu, DeferredWork work) {
   WaitTurn();
-  const uint64_t due = Me().clock + machine_.ipi;
+  // Later than this turn, however fast the machine: a poll at the same time has come or comes before it.
+  const uint64_t due = Me().clock + std::max<uint64_t>(machine_.ipi, 1);
   spec_.mailboxes->Post(cpu, work, due);
   Cpu& target = At(cpu);
   if (target.state == State::kIdle) {
@@ -391,6 +420,7 @@ Part EnterPart(Part part) { return engine->EnterPart(part); }
 void LeavePart(Part before) { engine->LeavePart(before); }
 void Work(int n) { engine->Work(n); }
 void Gate() { engine->Gate(); }
+void TurnKey() { engine->TurnKey(); }
 void Irq(IrqKind kind, bool off) { engine->Irq(kind, off); }
 void Nesting(NestingKind kind) { engine->Nesting(kind); }
 void ThisCpuPtr() { engine->ThisCpuPtr(); }

@@ -20,7 +20,8 @@
 //           TLB misses, branch prediction; write-back traffic; waiting of a request in the interconnect
 // Assumed   threads of a core that run slow each other down whether or not the other stalls, and own equal
 //           shares of L1 and L2; per-CPU data lives in its CPU's socket, everything else is spread over the
-//           sockets by page; a stage varies by up to 1/32 around its cost, a CPU starts up to 64 cycles late
+//           sockets by page; a stage varies by up to 1/32 around its cost, a CPU starts up to 64 cycles late;
+//           a timer interrupt due while a CPU spins for a lock, interrupts on, hides behind the wait
 // Units     ps
 // Errors    a deadlock ends the run and names lock and holder
 #ifndef MEMSIM_LIB_SIMULATED_ENGINE_H_
@@ -62,7 +63,8 @@ class SimEngine {
   Part EnterPart(Part part);
   void LeavePart(Part before);
   void Work(int n) { Slots(Me(), Me().step.Work(n)); }
-  void Gate() { Me().step.Gate(); }
+  void Gate();
+  void TurnKey();
   void Irq(IrqKind kind, bool off);
   void Nesting(NestingKind kind) { Slots(Me(), Me().step.Nesting(kind)); }
   void ThisCpuPtr() { Slots(Me(), Me().step.ThisCpuPtr()); }
@@ -131,7 +133,7 @@ class SimEngine {
     uint64_t value_ready = 0, pointer_ready = 0;
     int value_level = 0, pointer_level = 0;
     uint64_t pointer = 0;  // its value, an offset in the arena
-    uint64_t last_poll = 0;
+    uint64_t last_poll = 0, last_gate = 0;
     uint64_t random = 0;
     uint64_t cleared = 0;  // pages
     uint64_t stored_at = UINT64_MAX;  // the last store
@@ -149,6 +151,12 @@ class SimEngine {
   };
   struct Waiter {
     uint32_t* word;
+    CpuId cpu;
+    uint64_t since;
+  };
+
+  // A CPU that runs an address space. It does not wait for its turn to say so, and may be ahead.
+  struct Ran {
     CpuId cpu;
     uint64_t since;
   };
@@ -184,6 +192,7 @@ class SimEngine {
   void Resume(CpuId cpu);
   void Idle(CpuId cpu);
   void TimerInterrupt(Cpu& me);
+  void SkipTimer(Cpu& me);  // what fell due until now is done with
   uint64_t Jitter(Cpu& me, uint64_t ps);
   void Violation(uint32_t line);
   void FillResult(SimResult& result);
@@ -222,7 +231,7 @@ class SimEngine {
   const MachineModel& machine_;
   SimOrder order_;
   bool strict_;
-  bool ordered_polls_;
+  bool ordered_polls_, ordered_gates_;
   uint64_t per_cpu_begin_, per_cpu_bytes_;  // in the arena
   uint32_t page_first_, page_lines_;        // lines of the page array
   std::vector<Line> lines_;
@@ -233,7 +242,7 @@ class SimEngine {
   std::vector<SharedCache> l3_;        // by socket
   std::vector<uint64_t> memory_free_;  // by socket: when its memory is idle again
   absl::flat_hash_map<uint32_t, Sharers> sharers_;
-  absl::flat_hash_map<const void*, std::vector<CpuId>> ran_mm_;
+  absl::flat_hash_map<const void*, std::vector<Ran>> ran_mm_;
   std::vector<Waiter> waiters_;  // in the order of arrival
   LineStats line_stats_;
   OrderedSet violations_;

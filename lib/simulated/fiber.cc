@@ -12,6 +12,7 @@
 #endif
 #if defined(__SANITIZE_ADDRESS__) || MEMSIM_HAS_FEATURE(address_sanitizer)
 #define MEMSIM_ASAN 1
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #else
 #define MEMSIM_ASAN 0
@@ -39,7 +40,13 @@ class RecordingAllocator {
     *size_ = stack.size;
     return stack;
   }
-  void deallocate(boost::context::stack_context& stack) { inner_.deallocate(stack); }
+  void deallocate(boost::context::stack_context& stack) {
+#if MEMSIM_ASAN
+    // The outermost frames never return: whoever gets these addresses next must not inherit their red zones.
+    __asan_unpoison_memory_region(*bottom_, *size_);
+#endif
+    inner_.deallocate(stack);
+  }
 
  private:
   boost::context::protected_fixedsize_stack inner_;

@@ -17,7 +17,7 @@ void LineStats::AddPair(LineReport& report, uint8_t waiter, uint8_t writer) {
 std::vector<LineReport> LineStats::Report() const {
   std::vector<LineReport> lines;
   for (const auto& stat : slots_) {
-    if (stat != nullptr) lines.push_back(stat->report);
+    if (stat != nullptr) lines.push_back(*stat);
   }
   for (LineReport& line : lines) {
     std::sort(line.pairs.begin(), line.pairs.end(),

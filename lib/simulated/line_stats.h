@@ -20,73 +20,73 @@ class LineStats {
         detail_(detail) {
     const uint64_t lines = arena_bytes / kCacheLine + 1;
     slots_.resize(pages_ == 0 ? lines : lines - pages_ + 1);
+    if (detail) last_writes_.resize(lines);
   }
 
   bool detail() const { return detail_; }
 
   // An access that left the core and took `cost`.
   void Miss(uint64_t offset, bool transfer, uint64_t cost) {
-    Stat& stat = StatOf(offset);
-    stat.report.cost += cost;
-    ++stat.report.misses;
-    stat.report.transfers += transfer;
-    LineReport::Word& word = stat.report.words[WordOf(offset)];
+    LineReport& stat = StatOf(offset);
+    stat.cost += cost;
+    ++stat.misses;
+    stat.transfers += transfer;
+    LineReport::Word& word = stat.words[WordOf(offset)];
     ++word.misses;
     word.cost += cost;
   }
   void LockWait(uint64_t offset, uint64_t ps) {
-    Stat& stat = StatOf(offset);
-    stat.report.cost += ps;
-    stat.report.lock_wait += ps;
-    ++stat.report.lock_waits;
+    LineReport& stat = StatOf(offset);
+    stat.cost += ps;
+    stat.lock_wait += ps;
+    ++stat.lock_waits;
   }
   // Detail: every access; `transfer` when it had to fetch the line from another CPU.
   void Access(uint64_t offset, bool read, bool write, bool transfer, CpuId cpu) {
-    Stat& stat = StatOf(offset);
+    LineReport& stat = StatOf(offset);
     const size_t at = WordOf(offset);
-    LineReport::Word& word = stat.report.words[at];
+    LineReport::Word& word = stat.words[at];
     word.reads += read;
     word.writes += write;
-    if (transfer && stat.writer >= 0 && stat.writer != cpu) {
-      AddPair(stat.report, static_cast<uint8_t>(at), stat.written);
+    LastWrite& last = last_writes_[offset / kCacheLine];
+    if (transfer && last.cpu >= 0 && last.cpu != cpu) {
+      AddPair(stat, static_cast<uint8_t>(at), last.word);
     }
-    if (write) {
-      stat.writer = cpu;
-      stat.written = static_cast<uint8_t>(at);
-    }
+    if (write) last = {static_cast<int16_t>(cpu), static_cast<uint8_t>(at)};
   }
 
   // The lines with traffic, most expensive first; with detail also those with accesses alone.
   std::vector<LineReport> Report() const;
 
  private:
-  struct Stat {
-    LineReport report;
-    CpuId writer = -1;
-    uint8_t written = 0;
+  // By line, also where lines are reported together: in one line writes come in order, in two they may not.
+  struct LastWrite {
+    int16_t cpu = -1;
+    uint8_t word = 0;
   };
 
   static size_t WordOf(uint64_t offset) { return offset % kCacheLine / 8; }
   static void AddPair(LineReport& report, uint8_t waiter, uint8_t writer);
 
-  Stat& StatOf(uint64_t offset) {
+  LineReport& StatOf(uint64_t offset) {
     const uint32_t line = static_cast<uint32_t>(offset / kCacheLine);
     uint32_t slot = line;
     const bool page = line - pages_first_ < pages_;
     if (page) slot = pages_first_;
     else if (line > pages_first_ && pages_ != 0) slot = line - pages_ + 1;
-    std::unique_ptr<Stat>& stat = slots_[slot];
+    std::unique_ptr<LineReport>& stat = slots_[slot];
     if (stat == nullptr) [[unlikely]] {
-      stat = std::make_unique<Stat>();
-      stat->report.offset = uint64_t{page ? pages_first_ : line} * kCacheLine;
-      stat->report.array = page;
+      stat = std::make_unique<LineReport>();
+      stat->offset = uint64_t{page ? pages_first_ : line} * kCacheLine;
+      stat->array = page;
     }
     return *stat;
   }
 
   uint32_t pages_first_, pages_;
   bool detail_;
-  std::vector<std::unique_ptr<Stat>> slots_;
+  std::vector<std::unique_ptr<LineReport>> slots_;
+  std::vector<LastWrite> last_writes_;  // with detail
 };
 
 }  // namespace memsim

@@ -50,7 +50,8 @@ void SimEngine::Unlock(uint32_t* word) {
   }
   const Waiter next = *first;
   waiters_.erase(first);
-  uint64_t handoff = machine_.lock_handoff;
+  // Later than the release, however fast the machine: the next holder goes on behind this turn.
+  uint64_t handoff = std::max<uint64_t>(machine_.lock_handoff, 1);
   if (spec_.config.ticket_locks) {
     const auto others = std::count_if(waiters_.begin(), waiters_.end(),
                                       [word](const Waiter& w) { return w.word == word; });
@@ -66,6 +67,10 @@ void SimEngine::HandOver(uint32_t* word, uint64_t offset, CpuId to, uint64_t tim
   Cpu& next = At(to);
   const CpuId self = current_;
   const uint32_t line = static_cast<uint32_t>(offset / kCacheLine);
+  // The line leaves everybody else, whom it may serve for data as well as for the lock. The event is the
+  // releasing CPU's and of now, though it takes until then.
+  CheckOrder(me, line, true);
+  Record(me, lines_[line], true);
   next.state = State::kReady;
   next.waits_for = nullptr;
   // In the name of the next holder, whose fiber is at rest.
@@ -73,10 +78,10 @@ void SimEngine::HandOver(uint32_t* word, uint64_t offset, CpuId to, uint64_t tim
   me_ = &next;
   const uint64_t wait = time > next.clock ? time - next.clock : 0;
   Spend(next, Cause::kLockWait, wait);
+  // A CPU that spins with interrupts on serves the timer meanwhile. Were it to do so once it holds the lock,
+  // the others would wait for that as well, and have more to serve in turn.
+  if (next.irq_off == 0) SkipTimer(next);
   line_stats_.LockWait(offset, wait);
-  // The change of owner is an event of now, though it takes until then.
-  lines_[line].write_time = me.clock & kTimeMask;
-  lines_[line].writer = static_cast<uint64_t>(to) & 1023;
   TakeFromOthers(line, true);
   const PrivateCache::Hit hit = next.cache.Find(line);
   if (hit.level == 0) next.cache.Fill(line, true);

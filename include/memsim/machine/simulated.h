@@ -11,6 +11,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <utility>
 
 #include "absl/container/flat_hash_set.h"
 #include "memsim/machine/arena.h"
@@ -56,9 +57,11 @@ struct SimSpec {
   std::function<void(CpuId)> interrupt;
 };
 
-// Lines (and, as kOrderedPolls, the polls) that rehearsals found to need the strict order.
+// Lines (and, as numbers that no line has, polls and questions of the gate) that rehearsals found to need the
+// strict order.
 using OrderedSet = absl::flat_hash_set<uint32_t>;
 inline constexpr uint32_t kOrderedPolls = UINT32_MAX;
+inline constexpr uint32_t kOrderedGates = UINT32_MAX - 1;
 
 struct SimRun {
   SimResult result;
@@ -85,6 +88,8 @@ Part EnterPart(Part part);
 void LeavePart(Part before);
 void Work(int n);
 void Gate();
+// Before a static key is turned, which is code and no line: waits until nobody can ask it earlier.
+void TurnKey();
 void Irq(IrqKind kind, bool off);
 void Nesting(NestingKind kind);
 void ThisCpuPtr();
@@ -98,6 +103,18 @@ void AfterNs(uint64_t ns, DeferredWork work);
 void Poll();
 void BeginOperation(Part part, size_t phase, const void* mm);
 void EndOperation(size_t phase);
+
+// What a block does is free and unseen, as if nobody ran. For what only the current CPU can see.
+class OutsideGuard {
+ public:
+  OutsideGuard() : engine_(std::exchange(engine, nullptr)) {}
+  ~OutsideGuard() { engine = engine_; }
+  OutsideGuard(const OutsideGuard&) = delete;
+  OutsideGuard& operator=(const OutsideGuard&) = delete;
+
+ private:
+  SimEngine* engine_;
+};
 
 struct Observer {
   static void Before(const Access& access) {

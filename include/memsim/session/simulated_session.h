@@ -14,6 +14,11 @@ class SimulatedSession final : public BundleSession<T> {
  public:
   explicit SimulatedSession(const SessionConfig& config) : BundleSession<T>(config) {}
 
+  absl::Status SetEnabled(bool on) override {
+    if (simulated::engine != nullptr && this->config_.gate == GateKind::kStaticKey) simulated::TurnKey();
+    return BundleSession<T>::SetEnabled(on);
+  }
+
   ExecResult Execute(absl::Span<OperationStream* const> streams) override {
     OrderedSet ordered;
     uint64_t all_accesses = 0;
@@ -80,9 +85,12 @@ class SimulatedSession final : public BundleSession<T> {
       bool complete = false;
       for (int64_t done = 0; !complete && !this->Stopped();) {
         simulated::Poll();
+        {
+          const simulated::OutsideGuard context_switch;
+          driver.SwitchTo(op);
+        }
         simulated::BeginOperation(driver.PartOf(op), static_cast<size_t>(op.phase),
                                   this->world_->mm(op.mm));
-        driver.SwitchTo(op);
         complete = driver.Step(op, &done, result);
         simulated::EndOperation(static_cast<size_t>(op.phase));
       }
