@@ -154,8 +154,9 @@ void SimEngine::ChangeState(Cpu& me, uint64_t offset, bool write, PrivateCache::
     const int home = HomeOf(line);
     Spend(me, Cause::kBandwidth, MemoryWait(home, me.clock, machine_.dram_line));
   }
-  const uint64_t latency = std::max(fetch.latency, slots_paid) - slots_paid;
-  Spend(me, fetch.cause, latency);
+  // The line is under way from the end of the wait on: slots issued before that are no part of its way.
+  const uint64_t overlapped = slots_paid - std::min(slots_paid, me.clock - begin);
+  Spend(me, fetch.cause, std::max(fetch.latency, overlapped) - overlapped);
   me.in_flight = line;
   me.in_flight_end = me.clock;
   const bool transfer = fetch.cause == Cause::kTransfer;
