@@ -48,6 +48,7 @@ void SimEngine::StoreForward(Cpu& me, uint64_t offset, const Access& access) {
   if (access.kind == AccessKind::kLoad) {
     if (offset == me.stored_at && access.size > me.stored_size) {
       Spend(me, Cause::kL1, machine_.store_forward);
+      me.stored_at = UINT64_MAX;  // it is there now
     }
   } else {
     me.stored_at = offset;
