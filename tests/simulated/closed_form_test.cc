@@ -4,13 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
@@ -38,6 +39,27 @@ TEST(ClosedFormTest, EngineAgrees) {
 // Running ahead is an implementation, not a model. Expect the same numbers in strict order.
 TEST(ClosedFormTest, StrictOrderGivesTheSame) { EXPECT_EQ(Table(Forms()), Table(AllForms(true))); }
 
+// CPU 1 comes for a line in the middle of a LOCK instruction of CPU 0, which had the line already. Expect it
+// to wait for the end. It does not: the engine holds a line for the instruction that fetched it alone.
+TEST(ClosedFormTest, DISABLED_LineIsHeldForALockInstructionThatHits) {
+  const Book book(false);
+  MachineModel machine = book.Machine("i7-3770");
+  machine.rmw = 1000000;
+  const int first = static_cast<int>((machine.dram + machine.rmw) / machine.instruction);
+  const int half = static_cast<int>(machine.rmw / machine.instruction / 2);
+  const SimResult result = book.Run(closed_form::Setup(machine, 2), [&](CpuId cpu, const World& world) {
+    auto& word = world.Own(0, 0).atomic;
+    if (cpu == 0) word.add(1);
+    Simulated::Work(cpu == 0 ? 50000 : first + 50000 + half);
+    Measure([&] { word.add(1); });
+  });
+  const SimCpuTimes::PerPhase& holder = result.cpus[0].phase[kMeasured];
+  const SimCpuTimes::PerPhase& other = result.cpus[1].phase[kMeasured];
+  ASSERT_GT(other.begin, holder.begin);
+  ASSERT_LT(other.begin, holder.end);
+  EXPECT_EQ(other.end - holder.end, machine.transfer_core + machine.rmw);
+}
+
 // Expect the page to hold the table of this build, and to fit 100 columns.
 TEST(ClosedFormTest, PageShowsTheTable) {
   const std::string begin = "<!-- closed forms: begin -->\n```\n";
@@ -56,7 +78,9 @@ TEST(ClosedFormTest, PageShowsTheTable) {
     ASSERT_TRUE(file.good());
     return;
   }
-  EXPECT_EQ(text, now) << "MEMSIM_UPDATE_GOLDEN=1 rewrites " << MEMSIM_SIMULATED_PAGE;
+  const std::vector<std::string> is = absl::StrSplit(text, '\n'), should_be = absl::StrSplit(now, '\n');
+  EXPECT_EQ(is.size(), should_be.size()) << "MEMSIM_UPDATE_GOLDEN=1 rewrites " << MEMSIM_SIMULATED_PAGE;
+  for (size_t i = 0; i < std::min(is.size(), should_be.size()); ++i) EXPECT_EQ(is[i], should_be[i]);
 }
 
 }  // namespace
