@@ -65,6 +65,7 @@ void SimEngine::StoreForward(Cpu& me, uint64_t offset, const Access& access) {
   if (access.kind == AccessKind::kLoad) {
     if (offset == me.stored_at && access.size > me.stored_size) {
       Spend(me, Cause::kL1, machine_.store_forward);
+      me.stored_at = UINT64_MAX;  // it is there now
     }
   } else {
     me.stored_at = offset;
@@ -168,15 +169,16 @@ void SimEngine::ChangeState(Cpu& me, uint64_t offset, bool write, PrivateCache::
     const int home = HomeOf(line);
     Spend(me, Cause::kBandwidth, MemoryWait(home, me.clock, machine_.dram_line));
   }
-  const uint64_t latency = std::max(fetch.latency, slots_paid) - slots_paid;
-  Spend(me, fetch.cause, latency);
+  const bool transfer = fetch.cause == Cause::kTransfer;
+  if (machine_.adjacent_line && !had && !transfer) Prefetch(me, line ^ 1);
+  // The line is under way from the end of the wait on: slots issued before that are no part of its way.
+  const uint64_t overlapped = slots_paid - std::min(slots_paid, me.clock - begin);
+  Spend(me, fetch.cause, std::max(fetch.latency, overlapped) - overlapped);
   me.in_flight = line;
   me.in_flight_end = me.clock;
-  const bool transfer = fetch.cause == Cause::kTransfer;
   if (transfer) me.taken[me.takes++ % me.taken.size()] = line;
   line_stats_.Miss(offset, transfer, me.clock - begin);
   if (line_stats_.detail()) line_stats_.Access(offset, !write, write, transfer, current_);
-  if (machine_.adjacent_line && !had && !transfer) Prefetch(me, line ^ 1);
 }
 
 // A line changes hands one CPU at a time. Whoever got it last may not have it yet: a CPU waits for its own
@@ -270,8 +272,9 @@ void SimEngine::TakeFromOthers(uint32_t line, bool write) {
   state.SetHolder(current_);
 }
 
-// The pair of a line that came from outside the core, if nobody else has it. Part of an event, so it comes in
-// order, and it is no access: nobody who ran ahead can have had the line.
+// The pair of a line that comes from outside the core, if nobody else has it. Part of an event, so it comes in
+// order, and it is no access: nobody who ran ahead can have had the line. Nobody waits for it, but the memory
+// is busy with it.
 void SimEngine::Prefetch(Cpu& me, uint32_t line) {
   if (line >= lines_.size()) return;
   Line& state = lines_[line];
@@ -282,7 +285,10 @@ void SimEngine::Prefetch(Cpu& me, uint32_t line) {
   state.SetHolder(current_);
   state.exclusive = 1;
   me.cache.FillL2(line, true);
-  l3_[static_cast<size_t>(me.socket)].Touch(line);
+  SharedCache& l3 = l3_[static_cast<size_t>(me.socket)];
+  if (l3.Find(line)) return;
+  l3.Touch(line);
+  MemoryWait(HomeOf(line), me.clock, machine_.dram_line);
 }
 
 // What this core's fills pushed out since its last event is in L3 now.

@@ -17,7 +17,9 @@
 //           access through the pointer that was loaded last, until that has arrived; a LOCK instruction for
 //           its line. Whatever leaves the core is paid in full, at once
 // Left out  store buffers (the machine is sequentially consistent), stream prefetch, instruction caches,
-//           TLB misses, branch prediction; write-back traffic; waiting of a request in the interconnect
+//           TLB misses, branch prediction; write-back traffic; waiting of a request in the interconnect;
+//           a LOCK instruction holds the line that came for it, but not one that was there already
+// Checked   by programs whose cost follows from the machine file: tests/simulated/closed_form.h
 // Assumed   threads of a core that run slow each other down whether or not the other stalls, and own equal
 //           shares of L1 and L2; per-CPU data lives in its CPU's socket, everything else is spread over the
 //           sockets by page; a stage varies by up to 1/32 around its cost, a CPU starts up to 64 cycles late;

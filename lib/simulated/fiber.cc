@@ -42,8 +42,8 @@ class RecordingAllocator {
   }
   void deallocate(boost::context::stack_context& stack) {
 #if MEMSIM_ASAN
-    // The outermost frames never return: whoever gets these addresses next must not inherit their red zones.
-    __asan_unpoison_memory_region(*bottom_, *size_);
+    // The frames that were left last are still marked; whatever is mapped here next would inherit the marks.
+    __asan_unpoison_memory_region(static_cast<char*>(stack.sp) - stack.size, stack.size);
 #endif
     inner_.deallocate(stack);
   }
