@@ -72,7 +72,7 @@ class EventPath {
   // Counts `n` charged (or, negative, uncharged) pages. Interrupts are off.
   MEMSIM_OUT_OF_LINE void mem_cgroup_charge_statistics(Memcg* memcg, Page* page, Pages n) {
     Scope scope(Fn::kChargeStatistics);
-    M::Work(5);  // branches of the PageAnon and THP tests, sign extension, sign test
+    M::Work(8);  // branches of the PageAnon and THP tests, sign extension, sign test, stat reloaded
     const bool anon = page->PageAnon();
     MEMSIM_CHECK(!page->Test(kPgHead), "huge pages are left out");
     auto& stat = memcg->ThisCpuStat();

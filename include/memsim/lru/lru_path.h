@@ -39,7 +39,7 @@ class LruPath {
       lruvec = &zone->lruvec;
       M::Work(3);  // NULL test, address
     } else {
-      M::Work(7);  // NULL test; node and zone out of the flags, four; address
+      M::Work(10);  // NULL test; node and zone out of the flags; address
       lruvec = &memcg->ZoneInfo(page->zone_number()).lruvec;
     }
     M::Work(1);

@@ -36,10 +36,11 @@ class ChargePath {
     Scope scope(Fn::kMemCgroupTryCharge);
     Memcg* memcg = nullptr;
     int result = kCharged;
+    M::Work(4);  // stack frame, an argument kept
     if (self().Enabled()) {
       // Branches of the SwapCache, THP and accounting tests; SwapCache and THP again out of a register;
       // arguments of two calls; test of the result, and the value.
-      M::Work(13);
+      M::Work(18);
       MEMSIM_CHECK(!page->Test(kPgSwapCache), "a fresh anonymous page is not in the swap cache");
       MEMSIM_CHECK(!page->Test(kPgHead), "huge pages are left out");
       if constexpr (!K::kSwapTestInside) KeepLoad(self().globals.do_swap_account.load());
@@ -61,7 +62,7 @@ class ChargePath {
     typename M::RcuGuard rcu;
     Memcg* memcg;
     do {
-      M::Work(4);  // NULL tests of mm and memcg
+      M::Work(5);  // NULL tests of mm and memcg, the value
       memcg = self().OwnerMemcg(mm);
       if (memcg == nullptr) memcg = self().globals.root_mem_cgroup.load();
     } while (!memcg->css.css_tryget_online());
@@ -71,7 +72,7 @@ class ChargePath {
   // Takes `n` pages from this CPU's stock or from the counters.
   MEMSIM_OUT_OF_LINE int try_charge(Memcg* memcg, Pages n) {
     Scope scope(Fn::kTryCharge);
-    M::Work(5);  // the larger of batch and n, branch of the root test, the value
+    M::Work(8);  // stack frame, the larger of batch and n, branch of the root test, the value
     if (memcg == self().globals.root_mem_cgroup.load()) {
       M::Note("root is never charged");
       return kCharged;
@@ -92,7 +93,7 @@ class ChargePath {
     if (memcg == nullptr) return;
     commit_charge(page, memcg, /*lrucare=*/false);
     MEMSIM_CHECK(!page->Test(kPgHead), "huge pages are left out");
-    M::Work(8);  // branch of the THP test, arguments of three calls
+    M::Work(19);  // registers saved behind the gate, branch of the THP test, arguments of three calls
     {
       typename M::IrqGuard irq(IrqKind::kDisableEnable);
       self().mem_cgroup_charge_statistics(memcg, page, Pages(1));

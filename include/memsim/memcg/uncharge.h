@@ -63,7 +63,7 @@ class UnchargePath {
       next = page->lru.next.load();
       // Address of the page; NULL, owner and end tests, two each; branches of the THP and PageAnon tests;
       // two counts.
-      M::Work(11);
+      M::Work(15);
       Memcg* memcg = page->mem_cgroup.load();
       if (memcg == nullptr) continue;  // faulted in while the controller was off
       if (memcg != gathered.memcg) {
