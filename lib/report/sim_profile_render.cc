@@ -41,20 +41,20 @@ std::string Heading(const SimProfile& p, const Environment& environment) {
   std::string text = PartialNote(p.partial);
   absl::StrAppend(&text, Wrap(c.command(), kColumns, ""), Wrap(environment.Line(), kColumns, ""), "\n");
   absl::StrAppend(
-      &text, Wrap(absl::StrCat(c.kernel->name, ", gate ", GateName(c.gate), ", memcg ", c.memcg(), " (", off.name,
-                               "), on ", c.machine->name, ": ", CpusText(*c.machine), "; ", c.threads,
-                               " of ", c.machine->cpus(), " CPUs run"),
+      &text, Wrap(absl::StrCat(c.kernel->name, ", gate ", GateName(c.gate), ", memcg ", c.memcg(), " (",
+                               off.name, "), on ", c.machine->name, ": ", CpusText(*c.machine), "; ",
+                               c.threads, " of ", c.machine->cpus(), " CPUs run"),
                   kColumns, ""));
-  absl::StrAppend(
-      &text,
-      Wrap(absl::StrCat("simulated, exact for its seeds; ", p.seeds, " seed", p.seeds == 1 ? "" : "s", " from ",
-                        c.seed, ", the spread over them after each number; caches start empty"),
-           kColumns, ""));
+  absl::StrAppend(&text, Wrap(absl::StrCat("simulated, exact for its seeds; ", p.seeds, " seed",
+                                           p.seeds == 1 ? "" : "s", " from ", c.seed,
+                                           ", the spread over them after each number; caches start empty"),
+                              kColumns, ""));
   for (const std::string& fitted : c.machine->calibrated) {
     absl::StrAppend(&text, Wrap(absl::StrCat("fitted: ", fitted), kColumns, "  "));
   }
   if (!c.machine->assumed.empty()) {
-    absl::StrAppend(&text, Wrap(absl::StrCat("assumed: ", absl::StrJoin(c.machine->assumed, ", ")), kColumns, "  "));
+    absl::StrAppend(
+        &text, Wrap(absl::StrCat("assumed: ", absl::StrJoin(c.machine->assumed, ", ")), kColumns, "  "));
   }
   return text;
 }
@@ -76,17 +76,19 @@ enum class Group : uint8_t { kMemcg, kCounter, kRest, kStage };
 Group GroupOf(size_t row) {
   if (row >= kFnCount) return Group::kStage;
   switch (Info(static_cast<Fn>(row)).group) {
-    case FnGroup::kMemcg: return Group::kMemcg;
-    case FnGroup::kCounter: return Group::kCounter;
-    case FnGroup::kRest: break;
+    case FnGroup::kMemcg:
+      return Group::kMemcg;
+    case FnGroup::kCounter:
+      return Group::kCounter;
+    case FnGroup::kRest:
+      break;
   }
   return Group::kRest;
 }
-constexpr std::pair<Group, absl::string_view> kGroups[] = {
-    {Group::kMemcg, "mm/memcontrol.c"},
-    {Group::kCounter, "mm/page_counter.c"},
-    {Group::kRest, "the fault around it"},
-    {Group::kStage, "the fault outside the model"}};
+constexpr std::pair<Group, absl::string_view> kGroups[] = {{Group::kMemcg, "mm/memcontrol.c"},
+                                                           {Group::kCounter, "mm/page_counter.c"},
+                                                           {Group::kRest, "the fault around it"},
+                                                           {Group::kStage, "the fault outside the model"}};
 
 struct GroupSums {
   double ns = 0, share = 0, sampled = 0;
@@ -107,9 +109,10 @@ GroupSums SumOf(const SimProfile& p, Group group) {
 // The three views side by side.
 std::string Views(const SimProfile& p) {
   const bool marginal = p.memcg_marginal.has_value();
-  std::string text = absl::StrCat("\nby function, per page: attributed (where the time went) and sampled (where ",
-                                  p.sampler == SamplerKind::kTimer ? "a timer's" : "an NMI's",
-                                  " samples land, ", Fixed(p.samples, 0), " of them)");
+  std::string text =
+      absl::StrCat("\nby function, per page: attributed (where the time went) and sampled (where ",
+                   p.sampler == SamplerKind::kTimer ? "a timer's" : "an NMI's", " samples land, ",
+                   Fixed(p.samples, 0), " of them)");
   if (marginal) absl::StrAppend(&text, ", marginal (what goes when it is muted)");
   text = Wrap(text, kColumns, "");
   Table table(marginal ? "lrrrrrrl" : "lrrrrr");
@@ -123,7 +126,7 @@ std::string Views(const SimProfile& p) {
     const GroupSums sums = SumOf(p, group);
     if (sums.rows == 0) continue;
     table.Rule();
-    std::vector<std::string> cells = {std::string(title), "", "", Ns(sums.ns), Percent(sums.share),
+    std::vector<std::string> cells = {std::string(title),   "", "", Ns(sums.ns), Percent(sums.share),
                                       Percent(sums.sampled)};
     if (marginal && group == Group::kMemcg) {
       cells.push_back(Ns(p.memcg_marginal->mean));
@@ -148,11 +151,13 @@ std::string Views(const SimProfile& p) {
     }
   }
   absl::StrAppend(&text, table.Text());
-  absl::StrAppend(&text, Wrap(absl::StrCat("the controller: ", Ns(p.memcg.mean), " ns, ", Percent(p.memcg_share.mean),
-                                           " % attributed (", Range({0, p.memcg_share.least, p.memcg_share.most, 0, 0}, 2, 100),
-                                           " %), ", Percent(p.memcg_sampled.mean), " % sampled (",
-                                           Range({0, p.memcg_sampled.least, p.memcg_sampled.most, 0, 0}, 2, 100), " %)"),
-                              kColumns, "  "));
+  absl::StrAppend(
+      &text, Wrap(absl::StrCat(
+                      "the controller: ", Ns(p.memcg.mean), " ns, ", Percent(p.memcg_share.mean),
+                      " % attributed (", Range({0, p.memcg_share.least, p.memcg_share.most, 0, 0}, 2, 100),
+                      " %), ", Percent(p.memcg_sampled.mean), " % sampled (",
+                      Range({0, p.memcg_sampled.least, p.memcg_sampled.most, 0, 0}, 2, 100), " %)"),
+                  kColumns, "  "));
   return text;
 }
 
@@ -224,14 +229,16 @@ std::string Charges(const SimProfile& p) {
   for (const ChargeTimes::Kind& kind : p.charges.kind) all += kind.n;
   if (all == 0) return "";
   Table table("lrrrrr");
-  table.Row({"time in the controller, one fault, ns", "% of faults", "mean", "half under", "99 % under", "worst"});
+  table.Row({"time in the controller, one fault, ns", "% of faults", "mean", "half under", "99 % under",
+             "worst"});
   for (size_t k = kChargeKindCount; k-- > 0;) {
     const ChargeTimes::Kind& kind = p.charges.kind[k];
     if (kind.n == 0) continue;
     table.Row({absl::StrCat("  ", kChargeKindNames[k]),
                Fixed(100 * static_cast<double>(kind.n) / static_cast<double>(all), 3),
-               Ns(static_cast<double>(kind.sum) * 1e-3 / static_cast<double>(kind.n)), Ns(Quantile(kind, 0.5)),
-               Ns(Quantile(kind, 0.99)), Ns(static_cast<double>(kind.worst) * 1e-3)});
+               Ns(static_cast<double>(kind.sum) * 1e-3 / static_cast<double>(kind.n)),
+               Ns(Quantile(kind, 0.5)), Ns(Quantile(kind, 0.99)),
+               Ns(static_cast<double>(kind.worst) * 1e-3)});
   }
   return absl::StrCat("\n", table.Text());
 }
@@ -265,8 +272,8 @@ std::string ShortLines(const SimProfile& p) {
 std::string Effort(const SimProfile& p) {
   return absl::StrCat(
       "\n", Wrap(absl::StrCat(p.accesses, " accesses simulated", p.strict ? " in strict order" : "", "; ",
-                              p.runs - p.seeds, " rehearsal", p.runs - p.seeds == 1 ? "" : "s", ", ", p.ordered_lines,
-                              " lines in strict order"),
+                              p.runs - p.seeds, " rehearsal", p.runs - p.seeds == 1 ? "" : "s", ", ",
+                              p.ordered_lines, " lines in strict order"),
                  kColumns, ""));
 }
 
@@ -283,8 +290,12 @@ Json CausesJson(const std::array<double, kCauseCount>& causes) {
 Json LinesJson(const SimProfile& p) {
   Json json = Json::array();
   for (const SimLine& line : p.lines) {
-    Json one = {{"line", line.name},           {"offset", line.offset},       {"ns", line.ns},
-                {"lock_wait_ns", line.lock_wait_ns}, {"transfers", line.transfers}, {"misses", line.misses}};
+    Json one = {{"line", line.name},
+                {"offset", line.offset},
+                {"ns", line.ns},
+                {"lock_wait_ns", line.lock_wait_ns},
+                {"transfers", line.transfers},
+                {"misses", line.misses}};
     for (const SimLine::Field& field : line.fields) {
       one["fields"].push_back({{"field", field.name},
                                {"reads", field.reads},
@@ -323,12 +334,9 @@ Json ResultJson(const SimProfile& p) {
   if (p.memcg_marginal.has_value()) json["memcg"]["marginal_ns"] = SpreadJson(*p.memcg_marginal);
   json["causes"] = CausesJson(p.causes);
   for (const SimRow& row : p.rows) {
-    Json one = {{"name", std::string(SimRowName(row.row))},
-                {"ns", SpreadJson(row.ns)},
-                {"share", SpreadJson(row.share)},
-                {"sampled", SpreadJson(row.sampled)},
-                {"causes", CausesJson(row.causes)},
-                {"calls", row.calls},
+    Json one = {{"name", std::string(SimRowName(row.row))}, {"ns", SpreadJson(row.ns)},
+                {"share", SpreadJson(row.share)},           {"sampled", SpreadJson(row.sampled)},
+                {"causes", CausesJson(row.causes)},         {"calls", row.calls},
                 {"instructions", row.instructions}};
     if (row.marginal.has_value()) one["marginal_ns"] = SpreadJson(*row.marginal);
     json["functions"].push_back(std::move(one));
@@ -337,11 +345,12 @@ Json ResultJson(const SimProfile& p) {
   for (size_t k = 0; k < kChargeKindCount; ++k) {
     const ChargeTimes::Kind& kind = p.charges.kind[k];
     if (kind.n == 0) continue;
-    json["charges"].push_back({{"kind", std::string(kChargeKindNames[k])},
-                               {"count", kind.n},
-                               {"mean_ns", static_cast<double>(kind.sum) * 1e-3 / static_cast<double>(kind.n)},
-                               {"worst_ns", static_cast<double>(kind.worst) * 1e-3},
-                               {"half_octaves_from_1_ps", kind.histogram}});
+    json["charges"].push_back(
+        {{"kind", std::string(kChargeKindNames[k])},
+         {"count", kind.n},
+         {"mean_ns", static_cast<double>(kind.sum) * 1e-3 / static_cast<double>(kind.n)},
+         {"worst_ns", static_cast<double>(kind.worst) * 1e-3},
+         {"half_octaves_from_1_ps", kind.histogram}});
   }
   json["lines"] = LinesJson(p);
   json["simulation"] = {{"accesses", p.accesses},
@@ -355,7 +364,8 @@ Json ResultJson(const SimProfile& p) {
 }  // namespace
 
 std::string SimProfileText(const SimProfile& p, const Environment& environment) {
-  return absl::StrCat(Heading(p, environment), Times(p), Views(p), Causes(p), Charges(p), ShortLines(p), Effort(p));
+  return absl::StrCat(Heading(p, environment), Times(p), Views(p), Causes(p), Charges(p), ShortLines(p),
+                      Effort(p));
 }
 
 std::string SimProfileJson(const SimProfile& p, const Environment& environment) {
@@ -363,7 +373,8 @@ std::string SimProfileJson(const SimProfile& p, const Environment& environment) 
 }
 
 std::string SimProfileCsv(const SimProfile& p) {
-  std::string text = "machine,kernel,gate,memcg,threads,function,ns,share,sampled,marginal_ns,calls,instructions";
+  std::string text =
+      "machine,kernel,gate,memcg,threads,function,ns,share,sampled,marginal_ns,calls,instructions";
   for (const CauseInfo& cause : kCauses) absl::StrAppend(&text, ",", cause.name, "_ns");
   text += "\n";
   const Configuration& c = p.configuration;
@@ -371,8 +382,8 @@ std::string SimProfileCsv(const SimProfile& p) {
     absl::StrAppendFormat(&text, "%s,%s,%s,%s,%d,\"%s\",%g,%g,%g,%s,%g,%g", c.machine->name,
                           std::string(c.kernel->name), std::string(GateName(c.gate)), c.memcg(), c.threads,
                           std::string(SimRowName(row.row)), row.ns.mean, row.share.mean, row.sampled.mean,
-                          row.marginal.has_value() ? absl::StrFormat("%g", row.marginal->mean) : "", row.calls,
-                          row.instructions);
+                          row.marginal.has_value() ? absl::StrFormat("%g", row.marginal->mean) : "",
+                          row.calls, row.instructions);
     for (const double ns : row.causes) absl::StrAppendFormat(&text, ",%g", ns);
     text += "\n";
   }
@@ -381,17 +392,21 @@ std::string SimProfileCsv(const SimProfile& p) {
 
 std::string SimLinesText(const SimProfile& p, const Environment& environment) {
   std::string text = Heading(p, environment);
-  absl::StrAppend(&text, "\n", Wrap("The hottest cache lines, as perf c2c shows them. Per page: ns waited, accesses that "
-                                    "left the core, and of these the ones that took the line from another CPU. Reads and "
-                                    "writes are counts of the first seed's run.",
-                                    kColumns, ""));
+  absl::StrAppend(
+      &text, "\n",
+      Wrap("The hottest cache lines, as perf c2c shows them. Per page: ns waited, accesses that "
+           "left the core, and of these the ones that took the line from another CPU. Reads and "
+           "writes are counts of the first seed's run.",
+           kColumns, ""));
   size_t shown = 0;
   for (const SimLine& line : p.lines) {
     if (shown == kLinesLines || line.ns < kHiddenNs) break;
     ++shown;
-    absl::StrAppend(&text, "\n", LineName(line), ": ", Ns(line.ns), " ns, ", Count(line.misses, 3), " misses, ",
-                    Count(line.transfers, 3), " transfers",
-                    line.lock_wait_ns < kHiddenNs ? "" : absl::StrCat(", ", Ns(line.lock_wait_ns), " ns of it in a lock's queue"),
+    absl::StrAppend(&text, "\n", LineName(line), ": ", Ns(line.ns), " ns, ", Count(line.misses, 3),
+                    " misses, ", Count(line.transfers, 3), " transfers",
+                    line.lock_wait_ns < kHiddenNs
+                        ? ""
+                        : absl::StrCat(", ", Ns(line.lock_wait_ns), " ns of it in a lock's queue"),
                     "\n");
     Table table("lrrrr");
     table.Row({"  field", "reads", "writes", "misses/page", "ns/page"});
@@ -404,7 +419,8 @@ std::string SimLinesText(const SimProfile& p, const Environment& environment) {
     for (const SimLine::Pair& pair : line.pairs) {
       if (pairs++ == 4) break;
       absl::StrAppend(&text, "  ", pair.waiter, " waited for a CPU that had written ", pair.writer, ": ",
-                      Count(pair.per_page, 4), " a page", pair.false_sharing ? " (false sharing)" : "", "\n");
+                      Count(pair.per_page, 4), " a page", pair.false_sharing ? " (false sharing)" : "",
+                      "\n");
     }
   }
   if (shown == 0) text += "\nno access left a core\n";
@@ -425,7 +441,8 @@ std::string SimLinesCsv(const SimProfile& p) {
   for (const SimLine& line : p.lines) {
     for (const SimLine::Field& field : line.fields) {
       absl::StrAppendFormat(&text, "\"%s\",%d,%g,%g,%g,%s,%d,%d,%g,%g\n", line.name, line.offset, line.ns,
-                            line.transfers, line.misses, field.name, field.reads, field.writes, field.misses, field.ns);
+                            line.transfers, line.misses, field.name, field.reads, field.writes,
+                            field.misses, field.ns);
     }
   }
   return text;

@@ -54,9 +54,8 @@ void AddAtomics(Book& book, const M& m) {
     book.Add("LOCK instructions of k cores, each", formula, m,
              {{"k", k}, {"core", m.transfer_core}, {"rmw", m.rmw}}, Of(m.transfer_core + m.rmw),
              Serialised(book, Setup(m, k), First(k), atomic));
-    book.Add("the same on k lines, of one CPU", "max(L1, 2 slots) + rmw", m,
-             {{"k", k}, {"L1", m.l1.latency}, {"slot", m.instruction}, {"rmw", m.rmw}},
-             Of(std::max(m.l1.latency, 2 * m.instruction) + m.rmw),
+    book.Add("the same on k lines, of one CPU", "2 slots + rmw", m,
+             {{"k", k}, {"slot", m.instruction}, {"rmw", m.rmw}}, Of(2 * m.instruction + m.rmw),
              Serialised(book, Setup(m, k), First(k),
                         [](CpuId cpu, const World& world) {
                           world.Shared(static_cast<uint64_t>(cpu)).atomic.add(1);

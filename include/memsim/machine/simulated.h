@@ -35,7 +35,7 @@ struct SimOptions {
   bool line_detail = false;  // count every access of every word, not the misses alone
   SamplerKind sampler = SamplerKind::kTimer;
   uint64_t sample_period = 0;  // ps; 0: no samples
-  bool interrupts_charge = false;  // every timer interrupt charges a page to its task's memcg, and gives it back
+  bool interrupts_charge = false;  // a timer interrupt charges a page to its task's memcg, and back
 };
 
 // One run: a machine, a world and a program for each CPU.

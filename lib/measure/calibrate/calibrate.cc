@@ -130,12 +130,12 @@ void Assembly::Core() {
   if (Row("clock", "core clock, effective", clock, "a chain of adds, a cycle each", "GHz")) {
     model_.cycle = Ps(1 / clock.centre);
   }
-  Measured({"operations.instruction", "an instruction", calibrate::kInstruction, "straight-line kernel-like code in L1",
-           &model_.instruction});
-  Measured({"operations.rmw", "LOCK on an owned line", calibrate::kRmw, "xadd beyond plain add, half dependent",
-           &model_.rmw});
-  Measured({"operations.call", "call and return", calibrate::kCall, "amid code, beyond their 2 instructions",
-           &model_.call});
+  Measured({"operations.instruction", "an instruction", calibrate::kInstruction,
+            "straight-line kernel-like code in L1", &model_.instruction});
+  Measured({"operations.rmw", "LOCK on an owned line", calibrate::kRmw,
+            "xadd beyond plain add, half dependent", &model_.rmw});
+  Measured({"operations.call", "call and return", calibrate::kCall,
+            "amid code, beyond their 2 instructions", &model_.call});
   Shown("  of empty functions", calibrate::kEmptyCall, "one right after the other; shown");
   constexpr absl::string_view kFlag = "native's default stand-in, a store";
   if (Row("operations.irq_save", "interrupts off and on, flag", rounds_.irq_flag, std::string(kFlag))) {
@@ -148,13 +148,14 @@ void Assembly::Core() {
 void Assembly::Memory() {
   const calibrate::Sizes& sizes = plan_.sizes;
   const auto chase = [](uint64_t bytes) { return absl::StrCat("pointer chase over ", SizeText(bytes)); };
-  Measured({"caches.l1.latency", "L1 hit, load to use", calibrate::kL1, chase(sizes.l1), &model_.l1.latency});
+  Measured(
+      {"caches.l1.latency", "L1 hit, load to use", calibrate::kL1, chase(sizes.l1), &model_.l1.latency});
   if (sizes.l2 != 0) {
     Measured({"caches.l2.latency", "L2 hit", calibrate::kL2, chase(sizes.l2), &model_.l2.latency});
   }
   if (sizes.l3 != 0) {
-    Measured({"caches.l3.latency", "L3 hit", calibrate::kL3, absl::StrCat(chase(sizes.l3), ", fastest slices"),
-              &model_.l3.latency});
+    Measured({"caches.l3.latency", "L3 hit", calibrate::kL3,
+              absl::StrCat(chase(sizes.l3), ", fastest slices"), &model_.l3.latency});
   }
   if (sizes.half_l3 != 0) {
     Shown("half the L3", calibrate::kHalfL3, absl::StrCat(chase(sizes.half_l3), "; shown"));
@@ -166,9 +167,9 @@ void Assembly::Memory() {
   Shown("zeroing a page, L2", calibrate::kClearL2, absl::StrCat(clear(sizes.clear_l2), "; shown"));
   const double line = Centre(calibrate::kLine);
   Measured({"memory.bandwidth", "a line's time on memory", calibrate::kLine,
-           absl::StrFormat("%d CPU%s zeroing pages, %.3g GB/s", plan_.memory_cpus.size(),
-                           plan_.memory_cpus.size() == 1 ? "" : "s", line == 0 ? 0 : kCacheLine / line),
-           &model_.dram_line});
+            absl::StrFormat("%d CPU%s zeroing pages, %.3g GB/s", plan_.memory_cpus.size(),
+                            plan_.memory_cpus.size() == 1 ? "" : "s", line == 0 ? 0 : kCacheLine / line),
+            &model_.dram_line});
 }
 
 void Assembly::Between() {
@@ -194,8 +195,8 @@ void Assembly::Between() {
   MeasuredOr({"operations.lock_handoff", "contended lock, hand-off", calibrate::kLock,
               "ticket lock, two CPUs alternating", &model_.lock_handoff},
              plan_.has_pair, "one CPU", static_cast<double>(model_.transfer_core) / 1000, "one transfer");
-  MeasuredOr({"operations.ipi", "interrupt to another CPU", calibrate::kIpi, "membarrier(), with its answer",
-              &model_.ipi},
+  MeasuredOr({"operations.ipi", "interrupt to another CPU", calibrate::kIpi,
+              "membarrier(), with its answer", &model_.ipi},
              plan_.has_pair, "one CPU", 1000, "a usual value");
   MeasuredOr({"operations.tlb_shootdown", "flush of another CPU's TLB", calibrate::kShootdown,
               "madvise(), other running or not", &model_.tlb_shootdown},
@@ -211,9 +212,9 @@ void Assembly::Fault() {
   Shown("  of it zeroing the page", calibrate::kClearL3,
         absl::StrCat("rep stosb over ", SizeText(plan_.sizes.clear_l3), "; shown"));
   Measured({"stages.exception", "  all the rest of it", calibrate::kException, "fault minus zeroing",
-           &stage(Stage::kException)});
+            &stage(Stage::kException)});
   Measured({"stages.unmap_page", "unmapping a page", calibrate::kUnmap, "madvise() of those 4096, for each",
-           &stage(Stage::kUnmapPage)});
+            &stage(Stage::kUnmapPage)});
   for (const StageInfo& info : kStages) {
     if (info.stage == Stage::kException || info.stage == Stage::kUnmapPage) continue;
     const bool on_the_way_back = info.stage == Stage::kTlbFlush || info.stage == Stage::kFreePage;
@@ -226,13 +227,15 @@ void Assembly::Fault() {
 
 void Assembly::Rest() {
   if (model_.sockets == 1) {
-    AssumePs("memory.dram_remote", static_cast<double>(model_.dram) / 1000, "one socket", &model_.dram_remote);
-  } else {
-    AssumePs("memory.dram_remote", 1.7 * static_cast<double>(model_.dram) / 1000, "1.7 times the own memory's",
+    AssumePs("memory.dram_remote", static_cast<double>(model_.dram) / 1000, "one socket",
              &model_.dram_remote);
+  } else {
+    AssumePs("memory.dram_remote", 1.7 * static_cast<double>(model_.dram) / 1000,
+             "1.7 times the own memory's", &model_.dram_remote);
   }
   Assume("topology.issue_slots", absl::StrCat(model_.issue_slots), "not visible");
-  Assume("memory.clear_lines", absl::StrCat(model_.clear_lines), "zeroing writes lines without reading them");
+  Assume("memory.clear_lines", absl::StrCat(model_.clear_lines),
+         "zeroing writes lines without reading them");
   Assume("operations.store_forward", "0 ns", "no penalty");
   Assume("caches.adjacent_line", "false", "not visible");
   Assume("timer.rate", "0 ns", "no timer interrupts: CPU time leaves most of them out");
@@ -252,9 +255,9 @@ absl::StatusOr<Calibration> Calibrate(const CalibrateOptions& options) {
   MachineModel& model = calibration.model;
   model.name = options.name;
   model.given = options.name;
-  model.summary = absl::StrCat(environment.cpu, ", ", environment.cpus,
-                               environment.cpus == 1 ? " CPU" : " CPUs",
-                               environment.virtual_machine ? ", virtual" : "", ", as measured");
+  model.summary =
+      absl::StrCat(environment.cpu, ", ", environment.cpus, environment.cpus == 1 ? " CPU" : " CPUs",
+                   environment.virtual_machine ? ", virtual" : "", ", as measured");
   model.source = absl::StrCat("memsim calibrate, ", environment.time, ", ", environment.os, ", load ",
                               absl::StrFormat("%.1f", environment.load), ", ", environment.compiler);
   Assembly assembly(*plan, *rounds, &calibration);
