@@ -272,9 +272,9 @@ void SimEngine::TakeFromOthers(uint32_t line, bool write) {
   state.SetHolder(current_);
 }
 
-// The pair of a line that comes from outside the core, if nobody else has it. Part of an event, so it comes in
-// order, and it is no access: nobody who ran ahead can have had the line. Nobody waits for it, but the memory
-// is busy with it.
+// The pair of a line that comes from outside the core, if nobody else has it. Part of an event, so it
+// comes in order, and it is no access: nobody who ran ahead can have had the line. Nobody waits for it, but
+// the memory is busy with it.
 void SimEngine::Prefetch(Cpu& me, uint32_t line) {
   if (line >= lines_.size()) return;
   Line& state = lines_[line];

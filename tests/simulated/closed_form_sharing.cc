@@ -178,7 +178,8 @@ void AddReaders(Book& book, const M& m) {
     book.Add(read + "the second of another socket", "L3", m, {{"L3", m.l3.latency}}, Of(m.l3.latency),
              first({0, 1, there, there + 1}));
   }
-  book.Add(read + "everybody's next load", "L1", m, {{"L1", m.l1.latency}}, Of(m.l1.latency),
+  book.Add(read + "everybody's next load, which nobody follows", "slot", m, {{"slot", m.instruction}},
+           Of(m.instruction),
            Of(LoadInTurn(book, m, {0, 1, 2, 3}).cpus[3].phase[kAfterwards].time));
 }
 

@@ -52,7 +52,7 @@ void AddWorkload(CLI::App* command, Options* options) {
 void AddSimulation(CLI::App* command, Options* options) {
   command->add_option("--seeds", options->seeds, "simulated: runs, each with a seed of its own")
       ->capture_default_str();
-  command->add_flag("--strict", options->strict, "simulated: every access waits for its turn; slow, the same");
+  command->add_flag("--strict", options->strict, "simulated: every access waits for its turn; slow");
 }
 
 void AddRun(CLI::App& app, Options* options) {
@@ -65,7 +65,7 @@ void AddRun(CLI::App& app, Options* options) {
       ->capture_default_str();
   AddSimulation(run, options);
   run->add_option("--profile", options->profile,
-                  "simulated: attributed, sampled (beside it), marginal (beside both; a run for each function)")
+                  "simulated: attributed, sampled beside it, or marginal beside both")
       ->capture_default_str();
   run->add_option("--sampler", options->sampler,
                   "simulated: timer (interrupts that are off hold a sample up) or nmi (they do not)")
@@ -79,7 +79,7 @@ void AddRun(CLI::App& app, Options* options) {
 
 void AddLines(CLI::App& app, Options* options) {
   CLI::App* lines = app.add_subcommand(
-      "lines", "which cache lines move between CPUs, and which of their fields do it, on a simulated machine");
+      "lines", "which cache lines move between CPUs, and which fields do it, on a simulated machine");
   AddConfiguration(lines, options);
   AddWorkload(lines, options);
   lines->add_option("--machine", options->machine, "a machine model or a .json file")->capture_default_str();
