@@ -71,9 +71,10 @@ TEST(CalibrateTest, EveryValueSaysWhereItIsFrom) {
     EXPECT_TRUE(measured.insert(source.field).second) << source.field;
   }
   for (const std::string& field : Once().model.assumed) EXPECT_EQ(measured.count(field), 0u) << field;
-  for (const char* field : {"clock", "operations.instruction", "caches.l1.size", "caches.l1.latency", "memory.dram",
-                            "operations.rmw", "operations.call", "operations.irq_save", "operations.irq_disable",
-                            "memory.clear_page", "memory.bandwidth", "stages.exception", "stages.user"}) {
+  for (const char* field :
+       {"clock", "operations.instruction", "caches.l1.size", "caches.l1.latency", "memory.dram",
+        "operations.rmw", "operations.call", "operations.irq_save", "operations.irq_disable",
+        "memory.clear_page", "memory.bandwidth", "stages.exception", "stages.user"}) {
     EXPECT_EQ(measured.count(field), 1u) << field;
   }
   EXPECT_EQ(Once().model.assumed.size(), Once().assumed.size());
