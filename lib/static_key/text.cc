@@ -85,8 +85,9 @@ TextError Text::Replace(uintptr_t at, const uint8_t* bytes, size_t size) {
   if (error == 0) error = WriteAll(fd, bytes, size, static_cast<off_t>(at - begin));
   if (error != 0) {
     result = {"pwrite(memfd)", error};
-  } else if (syscall(SYS_mmap, begin, end - begin, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, fd,
-                     0) == -1) {  // not mmap(): ThreadSanitizer's keeps a shadow, and has none for text
+  } else if (syscall(SYS_mmap, begin, end - begin, long{PROT_READ | PROT_EXEC},
+                     long{MAP_PRIVATE | MAP_FIXED}, long{fd}, 0L) == -1) {
+    // Not mmap(): ThreadSanitizer's keeps a shadow, and has none for text. syscall() takes longs.
     result = {"mmap(MAP_FIXED)", errno};
   }
   close(fd);
