@@ -146,8 +146,8 @@ TEST(MachineModelTest, ListsWhatIsCalibratedAndAssumed) {
   const auto model = LoadMachineModel("i7-3770");
   ASSERT_TRUE(model.ok()) << model.status();
   ASSERT_EQ(model->calibrated.size(), 2u);
-  EXPECT_TRUE(absl::StartsWith(model->calibrated[0], "memory.bandwidth: the published plateau"));
-  EXPECT_TRUE(absl::StartsWith(model->calibrated[1], "stages.exception: faults/cpu-1"));
+  EXPECT_TRUE(absl::StartsWith(model->calibrated[0], "memory.bandwidth: chargefirst/faults_sec/8"));
+  EXPECT_TRUE(absl::StartsWith(model->calibrated[1], "stages.exception: chargefirst/faults_cpu/1"));
   const std::set<std::string> assumed(model->assumed.begin(), model->assumed.end());
   EXPECT_TRUE(assumed.contains("memory.clear_page"));
   EXPECT_TRUE(assumed.contains("operations.instruction"));
