@@ -167,7 +167,7 @@ void SimEngine::ChangeState(Cpu& me, uint64_t offset, bool write, PrivateCache::
   }
   if (fetch.from_memory) {
     const int home = HomeOf(line);
-    Spend(me, Cause::kBandwidth, MemoryWait(home, me.clock, machine_.dram_line));
+    Spend(me, Cause::kBandwidth, ReadLine(home, me.clock));
   }
   const bool transfer = fetch.cause == Cause::kTransfer;
   if (machine_.adjacent_line && !had && !transfer) Prefetch(me, line ^ 1);
@@ -288,7 +288,7 @@ void SimEngine::Prefetch(Cpu& me, uint32_t line) {
   SharedCache& l3 = l3_[static_cast<size_t>(me.socket)];
   if (l3.Find(line)) return;
   l3.Touch(line);
-  MemoryWait(HomeOf(line), me.clock, machine_.dram_line);
+  ReadLine(HomeOf(line), me.clock);
 }
 
 // What this core's fills pushed out since its last event is in L3 now.
@@ -297,13 +297,23 @@ void SimEngine::FlushEvicted(Cpu& me) {
   me.cache.evicted().clear();
 }
 
-// Time until a socket's memory begins to serve a request that occupies it for `service`.
-uint64_t SimEngine::MemoryWait(int socket, uint64_t clock, uint64_t service) {
-  if (service == 0) return 0;
-  uint64_t& free = memory_free_[static_cast<size_t>(socket)];
-  const uint64_t begin = std::max(free, clock);
-  free = begin + service;
+// Time until a socket's memory begins to read a line. A read goes before the page clears that wait, not
+// before the line that is being written, and pushes them back.
+uint64_t SimEngine::ReadLine(int socket, uint64_t clock) {
+  Memory& memory = memory_[static_cast<size_t>(socket)];
+  const uint64_t line = machine_.dram_line;
+  const uint64_t busy = std::min(line, memory.all_done - std::min(memory.all_done, clock));
+  const uint64_t begin = std::max(memory.reads_done, clock + busy);
+  memory.reads_done = begin + line;
+  memory.all_done = std::max(memory.all_done, clock) + line;
   return begin - clock;
+}
+
+// Time until it has written a page of zeros, behind all that came before.
+uint64_t SimEngine::WritePage(int socket, uint64_t clock) {
+  Memory& memory = memory_[static_cast<size_t>(socket)];
+  memory.all_done = std::max(memory.all_done, clock) + machine_.clear_lines * machine_.dram_line;
+  return memory.all_done - clock;
 }
 
 int SimEngine::HomeOf(uint32_t line) const {

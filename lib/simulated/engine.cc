@@ -35,7 +35,7 @@ SimEngine::SimEngine(const SimSpec& spec, const OrderedSet& ordered)
       page_lines_(static_cast<uint32_t>((spec.pages_end - spec.pages_begin) / kCacheLine)),
       lines_(spec.arena->used() / kCacheLine + 2),
       ready_(&order_),
-      memory_free_(static_cast<size_t>(machine_.sockets)),
+      memory_(static_cast<size_t>(machine_.sockets)),
       line_stats_(spec.arena->used(), spec.pages_begin, spec.pages_end, spec.options.line_detail) {
   MEMSIM_CHECK(spec.cpus >= 1 && spec.cpus <= machine_.cpus(), "the machine has the CPUs of the run");
   for (int s = 0; s < machine_.sockets; ++s) l3_.emplace_back(machine_);
@@ -201,11 +201,9 @@ void SimEngine::ClearPage() {
   if (spec_.rest == RestKind::kNone) return;
   WaitTurn();
   FlushEvicted(me);
-  const uint64_t service = machine_.clear_lines * machine_.dram_line;
-  const uint64_t wait = MemoryWait(me.socket, me.clock, service);
   const uint64_t alone = machine_.clear_page;
   // Waiting that the core's own pace would have hidden costs nothing.
-  const uint64_t all = std::max(alone, wait + service);
+  const uint64_t all = std::max(alone, WritePage(me.socket, me.clock));
   UseRow(me, kSimClearPage);
   Spend(me, Cause::kDram, alone);
   Spend(me, Cause::kBandwidth, all - alone);

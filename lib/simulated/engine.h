@@ -11,8 +11,9 @@
 // Modelled  instructions at a rate (a slower one while the core's other thread runs); L1 and L2 per CPU,
 //           L3 per socket, a directory with owner and sharers; transfers within a core, a socket and
 //           between sockets, one at a time per line; LOCK instructions; ticket and queued spinlocks with
-//           hand-off; memory with a bandwidth per socket; page clears as one event; masking of interrupts,
-//           timer interrupts, requests to other CPUs; the rest of the fault as stages with a cost
+//           hand-off; memory with a bandwidth per socket, which reads lines before it clears pages; page
+//           clears as one event; masking of interrupts, timer interrupts, requests to other CPUs; the rest
+//           of the fault as stages with a cost
 // Latency   inside the core an access takes its issue slot, and only who needs its value waits for it: an
 //           access through the pointer that was loaded last, until that has arrived; a LOCK instruction for
 //           its line. Whatever leaves the core is paid in full, at once
@@ -217,7 +218,8 @@ class SimEngine {
   void TakeFromOthers(uint32_t line, bool write);
   void Prefetch(Cpu& me, uint32_t line);
   void FlushEvicted(Cpu& me);
-  uint64_t MemoryWait(int socket, uint64_t clock, uint64_t service);
+  uint64_t ReadLine(int socket, uint64_t clock);
+  uint64_t WritePage(int socket, uint64_t clock);
   int HomeOf(uint32_t line) const;
   bool IsExposed(const Cpu& me, uint32_t line, bool shared);
   void Record(Cpu& me, Line& line, bool write);
@@ -242,7 +244,11 @@ class SimEngine {
   CpuId current_ = 0;
   ReadyQueue ready_;
   std::vector<SharedCache> l3_;        // by socket
-  std::vector<uint64_t> memory_free_;  // by socket: when its memory is idle again
+  struct Memory {
+    uint64_t reads_done = 0;  // all reads that it was asked for
+    uint64_t all_done = 0;    // and all page clears
+  };
+  std::vector<Memory> memory_;  // by socket
   absl::flat_hash_map<uint32_t, Sharers> sharers_;
   absl::flat_hash_map<const void*, std::vector<Ran>> ran_mm_;
   std::vector<Waiter> waiters_;  // in the order of arrival
