@@ -85,6 +85,14 @@ class TagArray {
     if (uint32_t* tag = Peek(line); tag != nullptr) *tag = (*tag & ~1u) | (writable ? 1 : 0);
   }
 
+  // That many bytes pass through, in every set the same whole number of lines.
+  void FillSets(uint64_t bytes) {
+    if (sets_ == 0) return;
+    const uint64_t each = bytes / (uint64_t{sets_} * kCacheLine);
+    if (each == 0) return;
+    for (uint8_t& pending : pending_) pending = static_cast<uint8_t>(std::min<uint64_t>(pending + each, 255));
+  }
+
   // 64 consecutive lines, from a multiple of 64 on, pass through.
   void FillPage(uint64_t page) {
     if (sets_ == 0) return;
@@ -182,6 +190,8 @@ class PrivateCache {
     l1_.FillPage(page);
     l2_.FillPage(page);
   }
+  // Data of code that is no step comes from L2, over and over.
+  void FillL1(uint64_t bytes) { l1_.FillSets(bytes); }
   // Lines that fills pushed out of L2, for the L3 behind it.
   std::vector<uint32_t>& evicted() { return evicted_; }
 

@@ -190,6 +190,7 @@ void SimEngine::OnStage(Stage stage) {
   if (ps == 0) return;
   Cpu& me = Me();
   const uint64_t spent = Jitter(me, ps);
+  if (stage == Stage::kException) me.cache.FillL1(machine_.stage_data);
   SpendOn(kFnCount + static_cast<size_t>(stage), Cause::kStage, spent);
   if (stage == Stage::kUser) me.times.user += spent;
 }

@@ -130,6 +130,8 @@ std::vector<Field> MakeFields() {
     fields.push_back({absl::StrCat("stages.", info.name), Quantity::kTime, 0, kMaxTime, never,
                       [index](M& m) { return &m.stage[index]; }});
   }
+  fields.push_back({"stages.data", Quantity::kSize, 0, kMaxCache, never,
+                    [](M& m) { return &m.stage_data; }});
   return fields;
 }
 

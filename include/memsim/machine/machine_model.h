@@ -67,6 +67,7 @@ struct MachineModel {
   uint64_t timer_period = 0;   // between two timer interrupts of a CPU, ps; 0: none
   uint64_t timer_cost = 0;     // one timer interrupt, ps
   std::array<uint64_t, kStageCount> stage = {};  // ps, on an idle machine
+  uint64_t stage_data = 0;  // bytes that a fault moves through L1 in its stages and the user program
 
   // What was fitted to which published number: "stages.exception: faults/cpu-1 of ...".
   std::vector<std::string> calibrated;

@@ -179,7 +179,8 @@ class World {
       name(a.lru_add_pvec, "lru_add_pvec");
       name(a.pageset, "pageset");
       name(a.stats, "stats");
-      name(a.free_list_frame, "stack");
+      name(a.stack, "stack");
+      name(a.gather, "gather");
     }
   }
 

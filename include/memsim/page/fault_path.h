@@ -25,8 +25,6 @@
 
 namespace memsim {
 
-inline constexpr int kGatherBatch = 510;  // MAX_GATHER_BATCH: a page of pointers less its header
-
 enum class FaultResult : uint8_t {
   kMapped,
   kAlreadyMapped,  // somebody else was faster
@@ -70,9 +68,9 @@ class FaultPath {
   // Clears the entries of [vpn, vpn + n) and frees the pages in gather batches. The pages unmapped.
   MEMSIM_OUT_OF_LINE Pages zap_pte_range(MmStruct<M>* mm, uint64_t vpn, Pages n) {
     Scope scope(Fn::kZapPteRange);
-    Page* gather[kGatherBatch];
-    int gathered = 0;
+    MmuGatherBatch<M, Page>& batch = self().Gather();
     int64_t unmapped = 0;
+    batch.nr.store(0);
     const uint64_t end = vpn + static_cast<uint64_t>(n.n);
     while (vpn < end) {
       const uint64_t table_end = (vpn / kPtrsPerPte + 1) * kPtrsPerPte;
@@ -80,19 +78,16 @@ class FaultPath {
       {
         PageTable<M>& table = mm->TableOf(vpn);
         const SpinGuard hold(table.ptl);
-        for (; vpn < stop && gathered < kGatherBatch; ++vpn) {
+        bool full = false;
+        for (; vpn < stop && !full; ++vpn) {
           Page* page = ClearPte(table, vpn);
-          if (page != nullptr) gather[gathered++] = page;
+          if (page != nullptr) full = tlb_remove_page(batch, page);
         }
       }
-      if (gathered == kGatherBatch) {
-        free_pages_and_swap_cache(mm, gather, gathered);
-        unmapped += gathered;
-        gathered = 0;
-      }
+      if (batch.nr.load() == kGatherBatch) unmapped += tlb_flush_mmu(mm, batch);
     }
-    if (gathered > 0) free_pages_and_swap_cache(mm, gather, gathered);
-    return Pages(unmapped + gathered);
+    if (batch.nr.load() > 0) unmapped += tlb_flush_mmu(mm, batch);
+    return Pages(unmapped);
   }
 
   // Reclaim: clears the entry that maps `page`, if there still is one. The page is locked.
@@ -172,9 +167,30 @@ class FaultPath {
     return page;
   }
 
-  void free_pages_and_swap_cache(MmStruct<M>* mm, Page** pages, int nr) {
+  // True when the batch is full.
+  MEMSIM_INLINED bool tlb_remove_page(MmuGatherBatch<M, Page>& batch, Page* page) {
+    const uint32_t nr = batch.nr.load();
+    batch.pages[nr].store(page);
+    batch.nr.store(nr + 1);
+    M::Work(2);  // is there room
+    return nr + 1 == kGatherBatch;
+  }
+
+  // The pages freed.
+  int64_t tlb_flush_mmu(MmStruct<M>* mm, MmuGatherBatch<M, Page>& batch) {
+    const int nr = static_cast<int>(batch.nr.load());
     M::FlushTlb(mm);
+    free_pages_and_swap_cache(batch.pages, nr);
+    batch.nr.store(0);
+    return nr;
+  }
+
+  void free_pages_and_swap_cache(typename M::template Cell<Page*>* pages, int nr) {
     self().lru_add_drain();
+    for (int i = 0; i < nr; ++i) {
+      M::Work(2);
+      MEMSIM_CHECK(!pages[i].load()->Test(kPgSwapCache), "swap is left out");
+    }
     self().release_pages(pages, nr);
   }
 
