@@ -52,18 +52,21 @@ struct ConfigOption {
   absl::string_view name;
   bool BuildConfig::*field;
 };
-constexpr std::array<ConfigOption, 6> kConfigOptions = {{
+constexpr std::array<ConfigOption, 8> kConfigOptions = {{
     {"MEMCG", &BuildConfig::memcg},
     {"MEMCG_DEFAULT_ENABLED", &BuildConfig::memcg_default_enabled},
     {"MEMCG_SWAP", &BuildConfig::memcg_swap},
     {"PREEMPT_COUNT", &BuildConfig::preempt_count},
     {"NUMA", &BuildConfig::numa},
+    {"FRAME_POINTER", &BuildConfig::frame_pointer},
+    {"FUNCTION_TRACER", &BuildConfig::function_tracer},
     {"TICKET_LOCKS", &BuildConfig::ticket_locks},
 }};
 
 absl::Status ApplyConfig(const std::string& option, BuildConfig& build) {
   constexpr absl::string_view kValid =
-      "MEMCG, MEMCG_DEFAULT_ENABLED, MEMCG_SWAP, PREEMPT_COUNT, NUMA, TICKET_LOCKS with =y or =n, or "
+      "MEMCG, MEMCG_DEFAULT_ENABLED, MEMCG_SWAP, PREEMPT_COUNT, NUMA, FRAME_POINTER, FUNCTION_TRACER, "
+      "TICKET_LOCKS with =y or =n, or "
       "PREEMPT_RCU=n|inline|call";
   const std::vector<std::string> parts = absl::StrSplit(option, '=');
   if (parts.size() != 2) return Invalid("--config", option, kValid);

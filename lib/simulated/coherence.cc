@@ -300,8 +300,9 @@ void SimEngine::FlushEvicted(Cpu& me) {
 // Time until a socket's memory begins to read a line. A read goes before the page clears that wait, not
 // before the line that is being written, and pushes them back.
 uint64_t SimEngine::ReadLine(int socket, uint64_t clock) {
-  Memory& memory = memory_[static_cast<size_t>(socket)];
   const uint64_t line = machine_.dram_line;
+  if (line == 0) return 0;
+  Memory& memory = memory_[static_cast<size_t>(socket)];
   const uint64_t busy = std::min(line, memory.all_done - std::min(memory.all_done, clock));
   const uint64_t begin = std::max(memory.reads_done, clock + busy);
   memory.reads_done = begin + line;
@@ -311,8 +312,10 @@ uint64_t SimEngine::ReadLine(int socket, uint64_t clock) {
 
 // Time until it has written a page of zeros, behind all that came before.
 uint64_t SimEngine::WritePage(int socket, uint64_t clock) {
+  const uint64_t service = machine_.clear_lines * machine_.dram_line;
+  if (service == 0) return 0;
   Memory& memory = memory_[static_cast<size_t>(socket)];
-  memory.all_done = std::max(memory.all_done, clock) + machine_.clear_lines * machine_.dram_line;
+  memory.all_done = std::max(memory.all_done, clock) + service;
   return memory.all_done - clock;
 }
 

@@ -111,14 +111,14 @@ void SimEngine::Enter(Fn fn) {
     me.charge_time = 0;
     me.fault_marks = 0;
   }
-  const bool out_of_line = me.step.Enter(fn);
+  const int frame = me.step.Enter(fn);
   if (me.charge_depth == 0 && IsMemcg(fn) && me.step.part() == Part::kCharge) {
     me.charge_depth = me.step.depth();
     me.charge_begin = me.clock;
   }
-  if (!out_of_line) return;
+  if (frame == 0) return;
   SetRow(me);
-  Slots(me, 2 + 2 * Info(fn).pushes);
+  Slots(me, frame);
   if (!me.muted) Spend(me, Cause::kInstructions, machine_.call);
   switch (fn) {
     case Fn::kPageCounterTryCharge: me.fault_marks |= 1u << static_cast<int>(ChargeKind::kMiss); break;

@@ -77,7 +77,7 @@ void TraceContext::OnLock(const Access& access, bool acquire) {
 }
 
 void TraceContext::OnEnter(Fn fn) {
-  const bool inlined = !step_.Enter(fn);
+  const bool inlined = step_.Enter(fn) == 0;
   Emit({.type = TraceEvent::Type::kEnter,
         .function = fn,
         .inlined = inlined,

@@ -100,9 +100,9 @@ void AddFrames(Book& book, const M& m) {
     return book.PerOperation(Setup(m), 100,
                              [&](CpuId, const World&) { MeasureInTheMiddle(100, body); });
   };
-  book.Add("function called, p registers pushed", "(2 + 2 p) slots + call", m,
-           {{"p", Info(Fn::kTryCharge).pushes}, {"slot", slot}, {"call", m.call}},
-           Of((2 + 2 * Info(Fn::kTryCharge).pushes) * slot + m.call),
+  book.Add("function called, a frame of f instructions", "f slots + call", m,
+           {{"f", 4 + 2 * Info(Fn::kTryCharge).pushes}, {"slot", slot}, {"call", m.call}},
+           Of((4 + 2 * Info(Fn::kTryCharge).pushes) * slot + m.call),
            warm([] { const Simulated::Scope scope(Fn::kTryCharge); }));
   book.Add("interrupts saved, off and restored", "2 slots + irq_save", m,
            {{"slot", slot}, {"irq_save", m.irq_save}}, Of(2 * slot + m.irq_save),

@@ -24,7 +24,7 @@ void AddConfiguration(CLI::App* command, Options* options) {
       ->take_all();
   command->add_option("--config", c.config,
                       "build: MEMCG=n, MEMCG_DEFAULT_ENABLED=n, MEMCG_SWAP=n; not on native: "
-                      "PREEMPT_COUNT, PREEMPT_RCU, NUMA, TICKET_LOCKS")
+                      "PREEMPT_COUNT, PREEMPT_RCU, NUMA, FRAME_POINTER, FUNCTION_TRACER, TICKET_LOCKS")
       ->take_all();
   command->add_option("--memsw", c.memsw, "on or off: charge memory+swap as well (default: on)");
   command->add_option("--order", c.order,

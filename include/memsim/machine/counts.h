@@ -1,8 +1,8 @@
 // Exact counts of steps, and the one place where a step becomes counts: tracing and simulated execute the
 // same path and must count the same.
 //
-// Counting  a modelled access is one instruction; Work(n) adds the rest; a Scope adds call, return and
-//           pushes as instructions, stack loads and stack stores
+// Counting  a modelled access is one instruction; Work(n) adds the rest; a Scope adds call, return,
+//           pushes and what the build puts into every frame, as instructions, stack loads and stack stores
 // Threads   a StepCounter belongs to one modelled CPU; the counts it adds to may be shared, because all
 //           CPUs run on one host thread
 #ifndef MEMSIM_MACHINE_COUNTS_H_
@@ -85,21 +85,25 @@ class StepCounter {
     here.locks += acquire;
     return 1;
   }
-  // True when the function is out of line, so that its frame was counted: 2 + 2 * pushes instructions.
-  bool Enter(Fn fn) {
+  // The instructions of the function's frame; 0 when it is inlined.
+  int Enter(Fn fn) {
     MEMSIM_CHECK(depth_ < kMaxDepth, "scopes are nested as deeply as the kernel's functions");
     owners_[static_cast<size_t>(depth_)] = owner_;
     scopes_[static_cast<size_t>(depth_)] = fn;
     ++depth_;
-    if (config_.inlined.Has(fn)) return false;
+    if (config_.inlined.Has(fn)) return 0;
     owner_ = fn;
     Counts& here = Here();
-    const uint64_t pushes = Info(fn).pushes;
+    // One register saved more if there was none: the caller's frame pointer. Otherwise that is among them.
+    const int saved = Info(fn).pushes;
+    const int pushes = config_.frame_pointer && saved == 0 ? 1 : saved;
+    // Call and return, push and pop, the tracer's NOP, the new frame's pointer.
+    const int instructions = 2 + 2 * pushes + config_.function_tracer + config_.frame_pointer;
     ++here.calls;
-    here.instructions += 2 + 2 * pushes;  // call and return, push and pop
-    here.stack_stores += 1 + pushes;
-    here.stack_loads += 1 + pushes;
-    return true;
+    here.instructions += static_cast<uint64_t>(instructions);
+    here.stack_stores += static_cast<uint64_t>(1 + pushes);
+    here.stack_loads += static_cast<uint64_t>(1 + pushes);
+    return instructions;
   }
   void Leave() {
     --depth_;

@@ -34,8 +34,8 @@ struct PerCpuPages {
   }
 };
 
-// The pages of a teardown between zapping and freeing: a page of pointers less its header. The kernel allocates
-// it for the task; here every CPU has one.
+// The pages of a teardown between zapping and freeing: a page of pointers less its header. The kernel
+// allocates it for the task; here every CPU has one.
 inline constexpr int kGatherBatch = 510;  // MAX_GATHER_BATCH
 
 template <class M, class Page>
