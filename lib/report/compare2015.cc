@@ -168,6 +168,7 @@ absl::StatusOr<PublishedProfile> LoadPublishedProfile(absl::string_view name) {
   PublishedProfile published;
   for (const auto& [field, to] : {std::pair{"/name", &published.name},
                                   std::pair{"/machine", &published.machine},
+                                  std::pair{"/model", &published.model},
                                   std::pair{"/source", &published.source}}) {
     auto text = file->String(field);
     if (!text.ok()) return text.status();

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "memsim/report/sim_profile.h"
 
 namespace memsim {
@@ -165,6 +166,43 @@ SimLine NameLine(const LineReport& report, const Arena& arena, double pages) {
   return line;
 }
 
+// One client on the machine of the published profile, with a kernel of it and that kernel's gate.
+absl::Status AddPublished(const Configuration& c, SimProfile& profile) {
+  if (c.threads != 1 || c.rest != RestKind::kFault || c.workload.name != "pft") return absl::OkStatus();
+  if (c.gate != c.kernel->default_gate || !(c.build == c.kernel->build) || c.charge_first.has_value()) {
+    return absl::OkStatus();
+  }
+  const auto published = LoadPublishedProfile("pft-profile-2015");
+  if (!published.ok()) return published.status();
+  for (const PublishedProfile::Column& column : published->columns) {
+    if (published->model != c.machine->given || column.kernel != c.kernel->name || column.memcg != c.memcg()) {
+      continue;
+    }
+    std::vector<double> ours, theirs;
+    for (const SimRow& row : profile.rows) {
+      const auto percent = column.percent.find(std::string(SimRowName(row.row)));
+      if (percent == column.percent.end()) continue;
+      ours.push_back(row.sampled.mean);
+      theirs.push_back(percent->second);
+    }
+    profile.published = {published->source, column, RankCorrelation(ours, theirs)};
+    return absl::OkStatus();
+  }
+  return absl::OkStatus();
+}
+
+std::string CommandOf(const Configuration& configuration, const SimProfileOptions& options) {
+  std::string line = configuration.command();
+  if (options.line_detail) line = absl::StrReplaceAll(line, {{"memsim run", "memsim lines"}});
+  absl::StrAppend(&line, " --seeds ", options.seeds);
+  if (options.strict) absl::StrAppend(&line, " --strict");
+  if (options.interrupts_charge) absl::StrAppend(&line, " --timer-charge");
+  if (options.line_detail) return line;
+  absl::StrAppend(&line, " --sampler ", SamplerName(options.sampler));
+  if (options.marginal) absl::StrAppend(&line, " --profile marginal");
+  return line;
+}
+
 }  // namespace
 
 Spread SpreadOf(const std::vector<double>& values) {
@@ -178,6 +216,7 @@ absl::StatusOr<SimProfile> MakeSimProfile(const Configuration& configuration,
                                           const SimProfileOptions& options) {
   SimProfile profile;
   profile.configuration = configuration;
+  profile.command = CommandOf(configuration, options);
   profile.sampler = options.sampler;
   profile.period_ns = static_cast<double>(options.sample_period) * 1e-3;
   RunnerOptions running;
@@ -185,6 +224,7 @@ absl::StatusOr<SimProfile> MakeSimProfile(const Configuration& configuration,
   running.strict = options.strict;
   running.sim.sampler = options.sampler;
   running.sim.sample_period = options.sample_period;
+  running.sim.interrupts_charge = options.interrupts_charge;
   std::vector<Finished> runs;
   const auto seeded = [&](int s) {
     Configuration one = configuration;
@@ -216,6 +256,7 @@ absl::StatusOr<SimProfile> MakeSimProfile(const Configuration& configuration,
     return SumOverMemcg([&](size_t row) { return SampledShare(run, row); });
   });
   AddRows(runs, profile);
+  if (auto status = AddPublished(configuration, profile); !status.ok()) return status;
   AddCharges(runs, profile.charges);
   for (const Finished& run : runs) {
     profile.samples += static_cast<double>(run.sim->Samples());

@@ -39,7 +39,7 @@ std::string Heading(const SimProfile& p, const Environment& environment) {
   const Configuration& c = p.configuration;
   const OffInfo& off = kOffKinds[static_cast<size_t>(c.off())];
   std::string text = PartialNote(p.partial);
-  absl::StrAppend(&text, Wrap(c.command(), kColumns, ""), Wrap(environment.Line(), kColumns, ""), "\n");
+  absl::StrAppend(&text, Wrap(p.command, kColumns, ""), Wrap(environment.Line(), kColumns, ""), "\n");
   absl::StrAppend(
       &text, Wrap(absl::StrCat(c.kernel->name, ", gate ", GateName(c.gate), ", memcg ", c.memcg(), " (",
                                off.name, "), on ", c.machine->name, ": ", CpusText(*c.machine), "; ",
@@ -113,10 +113,15 @@ std::string Views(const SimProfile& p) {
       absl::StrCat("\nby function, per page: attributed (where the time went) and sampled (where ",
                    p.sampler == SamplerKind::kTimer ? "a timer's" : "an NMI's", " samples land, ",
                    Fixed(p.samples, 0), " of them)");
-  if (marginal) absl::StrAppend(&text, ", marginal (what goes when it is muted)");
+  if (marginal) absl::StrAppend(&text, ", marginal (what goes when it is muted; *: all of the controller at once)");
   text = Wrap(text, kColumns, "");
-  Table table(marginal ? "lrrrrrrl" : "lrrrrr");
+  const PublishedProfile::Column* published = p.published.has_value() ? &p.published->column : nullptr;
+  if (published != nullptr) {
+    absl::StrAppend(&text, Wrap(absl::StrCat("% publ.: ", published->id, ", ", p.published->source), kColumns, ""));
+  }
+  Table table(absl::StrCat("lrrrrr", published != nullptr ? "r" : "", marginal ? "rl" : ""));
   std::vector<std::string> heading = {"function", "calls", "insns", "ns", "% attr.", "% sampled"};
+  if (published != nullptr) heading.push_back("% publ.");
   if (marginal) {
     heading.push_back("ns marginal");
     heading.push_back("");
@@ -128,9 +133,10 @@ std::string Views(const SimProfile& p) {
     table.Rule();
     std::vector<std::string> cells = {std::string(title),   "", "", Ns(sums.ns), Percent(sums.share),
                                       Percent(sums.sampled)};
+    if (published != nullptr) cells.push_back(group == Group::kMemcg ? Fixed(published->total, 2) : "");
     if (marginal && group == Group::kMemcg) {
       cells.push_back(Ns(p.memcg_marginal->mean));
-      cells.push_back("(mm/page_counter.c too)");
+      cells.push_back("*");
     }
     table.Row(cells);
     for (const SimRow& row : p.rows) {
@@ -143,6 +149,10 @@ std::string Views(const SimProfile& p) {
       cells.push_back(Ns(row.ns.mean));
       cells.push_back(Percent(row.share.mean));
       cells.push_back(Percent(row.sampled.mean));
+      if (published != nullptr) {
+        const auto percent = published->percent.find(std::string(SimRowName(row.row)));
+        cells.push_back(percent == published->percent.end() ? "" : Fixed(percent->second, 2));
+      }
       if (row.marginal.has_value()) {
         cells.push_back(Ns(row.marginal->mean));
         cells.push_back(SpreadText(*row.marginal, 2));
@@ -158,6 +168,11 @@ std::string Views(const SimProfile& p) {
                       " %), ", Percent(p.memcg_sampled.mean), " % sampled (",
                       Range({0, p.memcg_sampled.least, p.memcg_sampled.most, 0, 0}, 2, 100), " %)"),
                   kColumns, "  "));
+  if (published != nullptr) {
+    absl::StrAppend(&text, "  published: ", Fixed(published->total, 2), " %; the order of the ",
+                    published->percent.size(), " functions correlates with ours by ",
+                    Fixed(p.published->rank_correlation, 2), " (Spearman)\n");
+  }
   return text;
 }
 
@@ -324,6 +339,14 @@ Json ResultJson(const SimProfile& p) {
                {"sample_period_ns", p.period_ns},
                {"samples", p.samples},
                {"pages", p.pages}};
+  json["configuration"]["command"] = p.command;
+  if (p.published.has_value()) {
+    json["published"] = {{"id", p.published->column.id},
+                         {"source", p.published->source},
+                         {"total_percent", p.published->column.total},
+                         {"percent", p.published->column.percent},
+                         {"rank_correlation", p.published->rank_correlation}};
+  }
   json["ns_per_page"] = {{"charge", SpreadJson(p.charge)},
                          {"uncharge", SpreadJson(p.uncharge)},
                          {"total", SpreadJson(p.total)}};
@@ -428,12 +451,12 @@ std::string SimLinesText(const SimProfile& p, const Environment& environment) {
 }
 
 std::string SimLinesJson(const SimProfile& p, const Environment& environment) {
-  return JsonDocument("memsim.lines/1", p.partial,
-                      {{"configuration", ToJson(p.configuration)},
-                       {"machine", p.configuration.machine->name},
-                       {"pages", p.pages},
-                       {"lines", LinesJson(p)}},
-                      environment);
+  Json result = {{"configuration", ToJson(p.configuration)},
+                 {"machine", p.configuration.machine->name},
+                 {"pages", p.pages},
+                 {"lines", LinesJson(p)}};
+  result["configuration"]["command"] = p.command;
+  return JsonDocument("memsim.lines/1", p.partial, std::move(result), environment);
 }
 
 std::string SimLinesCsv(const SimProfile& p) {

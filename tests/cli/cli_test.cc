@@ -111,6 +111,8 @@ TEST(WrongInputTest, UnknownNamesAreAnsweredWithTheNamesThatExist) {
   ExpectRefused("pft --machine abacus", "valid: ");
   ExpectRefused("pft --format xml", "valid: text, json, csv");
   ExpectRefused("run --order sideways", "valid: charge-first, uptodate-first");
+  ExpectRefused("run --timer-charge", "valid: --machine with a name of `memsim list`");
+  ExpectRefused("run --strict --kernel v4.0", "valid: --machine with a name of `memsim list`");
   ExpectRefused("run --layout packed", "valid: kernel");
   ExpectRefused("fly", "memsim --help");
   ExpectRefused("", "memsim --help");

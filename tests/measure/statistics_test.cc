@@ -94,6 +94,18 @@ TEST(BootstrapTest, CoversARatioOfMedians) {
   EXPECT_LT(interval.high - interval.low, 0.06);
 }
 
+// Five values in order, in the opposite order, with two changed places (1 - 6 * 2 / 120), and with a tie by
+// hand; two values; equal values.
+TEST(RankCorrelationTest, IsSpearmans) {
+  const std::vector<double> rising = {1, 2, 3, 4, 5};
+  EXPECT_NEAR(RankCorrelation(rising, {10, 20, 30, 40, 50}), 1, 1e-12);
+  EXPECT_NEAR(RankCorrelation(rising, {5, 4, 3, 2, 1}), -1, 1e-12);
+  EXPECT_NEAR(RankCorrelation(rising, {2, 1, 3, 4, 5}), 0.9, 1e-12);
+  EXPECT_NEAR(RankCorrelation({1, 2, 3}, {1, 1, 2}), 1.5 / std::sqrt(2 * 1.5), 1e-12);
+  EXPECT_TRUE(std::isnan(RankCorrelation({1, 2}, {1, 2})));
+  EXPECT_TRUE(std::isnan(RankCorrelation({1, 2, 3}, {1, 1, 1})));
+}
+
 // Wilson's interval for 10 of 100 (0.0552 to 0.1744) and for 0 of 100 (0 to 0.0370).
 TEST(ShareIntervalTest, IsWilsons) {
   const Interval ten = ShareInterval(10, 100);

@@ -27,6 +27,24 @@ void AddClears(Book& book, const M& m) {
   }
 }
 
+// One CPU walks through memory, the others of its socket clear pages, more than the memory can take.
+void AddReadBeforeClears(Book& book, const M& m) {
+  Setup setup(m, m.cores_per_socket);
+  setup.own_lines = 2 * kLines;
+  setup.rest = RestKind::kClear;
+  const double time = book.PerOperation(setup, kLines, [](CpuId cpu, const World& world) {
+    if (cpu != 0) {
+      for (int i = 0; i < 1000; ++i) Simulated::ClearPage();
+      return;
+    }
+    Line* line = Walk(&world.Own(cpu, 0), kLines);
+    Measure([&] { Walk(line, kLines); });
+  });
+  book.Add("load from DRAM while all others clear pages", "slot + line + DRAM", m,
+           {{"slot", m.instruction}, {"line", m.dram_line}, {"DRAM", m.dram}},
+           Of(m.instruction + m.dram_line + m.dram), time);
+}
+
 // A machine with 4 GB/s: no file's CPUs can exhaust its memory by single misses.
 void AddMisses(Book& book, M m) {
   m.dram_line = 16000;
@@ -59,6 +77,7 @@ void AddMisses(Book& book, M m) {
 void AddMemory(Book& book) {
   book.Begin("MEMORY BANDWIDTH");
   for (const M& m : book.TwoMachines()) AddClears(book, m);
+  for (const M& m : book.TwoMachines()) AddReadBeforeClears(book, m);
   for (const M& m : book.TwoMachines()) AddMisses(book, m);
 }
 

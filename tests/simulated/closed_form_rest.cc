@@ -37,6 +37,28 @@ void AddStages(Book& book, const M& m) {
            Of(stage) / 1000, why);
 }
 
+// One line in every set of L1, then a fault whose stages move data through all of its ways but one, or all.
+void AddStageData(Book& book, const M& m) {
+  const uint64_t ways = static_cast<uint64_t>(m.l1.ways);
+  const uint64_t sets = m.l1.bytes / 64 / ways;
+  for (const uint64_t moved : {m.l1.bytes / ways * (ways - 1), m.l1.bytes}) {
+    Setup setup(m);
+    setup.machine.stage_data = moved;
+    setup.shared_lines = sets;
+    setup.rest = RestKind::kFault;
+    const double time = book.PerOperation(setup, sets, [=](CpuId, const World& world) {
+      Walk(&world.Shared(0), sets);
+      Simulated::OnStage(Stage::kException);
+      Measure([&] { Walk(&world.Shared(0), sets); });
+    });
+    const uint64_t level = moved == m.l1.bytes ? m.l2.latency : m.l1.latency;
+    book.Add(moved == m.l1.bytes ? "pointer load after a fault with stages.data = L1"
+                                 : "pointer load after a fault with stages.data = L1 less a way",
+             moved == m.l1.bytes ? "L2" : "L1", m, {{"L1", m.l1.latency}, {"L2", m.l2.latency}}, Of(level),
+             time, Of(level) / Of(sets), "nobody waits for the last");
+  }
+}
+
 void AddTlb(Book& book, M m) {
   m.stage = {};
   constexpr int kCpus = 4;
@@ -119,6 +141,7 @@ void AddTimer(Book& book, M m) {
 void AddRestOfFault(Book& book) {
   book.Begin("STAGES, REQUESTS, INTERRUPTS");
   for (const M& m : book.TwoMachines()) AddStages(book, m);
+  for (const M& m : book.TwoMachines()) AddStageData(book, m);
   for (const M& m : book.TwoMachines()) AddTlb(book, m);
   for (const M& m : book.TwoMachines()) AddRequests(book, m);
   for (const M& m : book.TwoMachines()) AddTimer(book, m);

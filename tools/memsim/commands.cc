@@ -135,6 +135,7 @@ absl::StatusOr<SimProfileOptions> SimulationOptions(const Options& options) {
   simulation.seeds = static_cast<int>(options.seeds);
   simulation.sampler = *sampler;
   simulation.strict = options.strict;
+  simulation.interrupts_charge = options.timer_charge;
   simulation.marginal = options.profile == "marginal";
   return simulation;
 }
@@ -222,6 +223,11 @@ int Run(const Options& options) {
   }
   if (options.configuration.machine != "native") {
     return Simulate(options, false, &SimProfileText, &SimProfileJson, &SimProfileCsv);
+  }
+  if (options.strict || options.timer_charge) {
+    return Refuse(absl::InvalidArgumentError(
+        absl::StrCat(options.strict ? "--strict" : "--timer-charge", " needs a simulated machine; valid: "
+                     "--machine with a name of `memsim list` or a .json file")));
   }
   const std::atomic<bool>* stop = InstallInterrupt();
   return options.demo ? RunDemo(options, *format, stop) : RunOne(options, *format, stop);

@@ -21,7 +21,8 @@ struct Options {
   std::string structure;
   std::string machine = "i7-3770";  // of pft and lines
   std::string profile = "sampled";   // simulated: the most expensive view wanted
-  std::string sampler = "timer";
+  std::string sampler = "nmi";
+  bool timer_charge = false;
   bool strict = false;
   std::vector<std::string> columns;  // of pft; none: the kernels of 2015
   std::string clients;               // of pft; empty: what mmtests takes

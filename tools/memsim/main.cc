@@ -53,6 +53,8 @@ void AddSimulation(CLI::App* command, Options* options) {
   command->add_option("--seeds", options->seeds, "simulated: runs, each with a seed of its own")
       ->capture_default_str();
   command->add_flag("--strict", options->strict, "simulated: every access waits for its turn; slow");
+  command->add_flag("--timer-charge", options->timer_charge,
+                    "simulated: a timer interrupt charges a page to the memcg of the task it interrupts");
 }
 
 void AddRun(CLI::App& app, Options* options) {
@@ -68,7 +70,7 @@ void AddRun(CLI::App& app, Options* options) {
                   "simulated: attributed, sampled beside it, or marginal beside both")
       ->capture_default_str();
   run->add_option("--sampler", options->sampler,
-                  "simulated: timer (interrupts that are off hold a sample up) or nmi (they do not)")
+                  "simulated: nmi (a hardware counter's) or timer (held up while interrupts are off, as in a VM)")
       ->capture_default_str();
   run->add_option("--irq", c.irq, "stand-in for masking interrupts: flag, popf, none")
       ->capture_default_str();

@@ -24,6 +24,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "memsim/measure/configuration.h"
+#include "memsim/report/comparison.h"
 #include "memsim/report/profile.h"
 
 namespace memsim {
@@ -62,9 +63,17 @@ struct SimLine {
   std::vector<Pair> pairs;
 };
 
+// What was published of the same kernel on the same machine, in percent of samples.
+struct SimPublished {
+  std::string source;
+  PublishedProfile::Column column;
+  double rank_correlation = 0;  // of its functions, by sampled share; NaN for fewer than three
+};
+
 struct SimProfile {
   Configuration configuration;
-  SamplerKind sampler = SamplerKind::kTimer;
+  std::string command;  // the line that gives this profile again
+  SamplerKind sampler = SamplerKind::kNmi;
   double period_ns = 0;
   int seeds = 0;
   bool partial = false;  // interrupted: of fewer seeds than asked for
@@ -75,6 +84,7 @@ struct SimProfile {
   Spread memcg, memcg_share, memcg_sampled;
   std::optional<Spread> memcg_marginal;  // all of the controller's functions at once
   std::vector<SimRow> rows;              // most time first
+  std::optional<SimPublished> published;
   ChargeTimes charges;                   // all seeds
   std::vector<SimLine> lines;            // of the first seed
   double samples = 0;                    // all seeds
@@ -90,8 +100,9 @@ struct SimProfileOptions {
   bool marginal = false;
   bool line_detail = false;
   bool strict = false;
-  SamplerKind sampler = SamplerKind::kTimer;
-  uint64_t sample_period = 97000;  // ps; dense: a simulated sample costs nothing
+  SamplerKind sampler = SamplerKind::kNmi;  // as perf's cycles event on real hardware
+  bool interrupts_charge = false;           // as SimOptions
+  uint64_t sample_period = 9700;  // ps; dense: a simulated sample costs nothing
   const std::atomic<bool>* stop = nullptr;
   std::function<void(absl::string_view what, double done)> progress;
 };
