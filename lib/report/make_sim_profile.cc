@@ -175,7 +175,8 @@ absl::Status AddPublished(const Configuration& c, SimProfile& profile) {
   const auto published = LoadPublishedProfile("pft-profile-2015");
   if (!published.ok()) return published.status();
   for (const PublishedProfile::Column& column : published->columns) {
-    if (published->model != c.machine->given || column.kernel != c.kernel->name || column.memcg != c.memcg()) {
+    if (published->model != c.machine->given || column.kernel != c.kernel->name ||
+        column.memcg != c.memcg()) {
       continue;
     }
     std::vector<double> ours, theirs;

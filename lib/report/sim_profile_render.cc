@@ -113,11 +113,14 @@ std::string Views(const SimProfile& p) {
       absl::StrCat("\nby function, per page: attributed (where the time went) and sampled (where ",
                    p.sampler == SamplerKind::kTimer ? "a timer's" : "an NMI's", " samples land, ",
                    Fixed(p.samples, 0), " of them)");
-  if (marginal) absl::StrAppend(&text, ", marginal (what goes when it is muted; *: all of the controller at once)");
+  if (marginal) {
+    absl::StrAppend(&text, ", marginal (what goes when it is muted; *: all of the controller at once)");
+  }
   text = Wrap(text, kColumns, "");
   const PublishedProfile::Column* published = p.published.has_value() ? &p.published->column : nullptr;
   if (published != nullptr) {
-    absl::StrAppend(&text, Wrap(absl::StrCat("% publ.: ", published->id, ", ", p.published->source), kColumns, ""));
+    absl::StrAppend(
+        &text, Wrap(absl::StrCat("% publ.: ", published->id, ", ", p.published->source), kColumns, ""));
   }
   Table table(absl::StrCat("lrrrrr", published != nullptr ? "r" : "", marginal ? "rl" : ""));
   std::vector<std::string> heading = {"function", "calls", "insns", "ns", "% attr.", "% sampled"};

@@ -20,8 +20,8 @@ SimProfile Profiled(const std::string& memcg, int threads = 1) {
   return *std::move(profile);
 }
 
-// One client, everything in root, exit included as in the mail. Expect the controller's share of the samples
-// within a quarter of the published 3.79 %, and the order of its eleven functions to be much the published one.
+// One client, everything in root, exit included as in the mail. Expect the controller's share of the
+// samples within a quarter of the published 3.79 %, and its eleven functions in much the same order.
 TEST(SimProfileTest, EnabledIsAsPublished) {
   const SimProfile profile = Profiled("root");
   ASSERT_TRUE(profile.published.has_value());

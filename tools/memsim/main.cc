@@ -41,8 +41,8 @@ void AddWorkload(CLI::App* command, Options* options) {
       ->capture_default_str();
   command->add_option("--threads", c.threads, "workers, one modelled CPU each (default: 1)");
   command->add_option("--faults", c.faults,
-                      "pages per repetition, all workers together (default: the workload's; simulated at "
-                      "most 8192 a worker)");
+                      "pages per repetition, all workers together (default: the workload's, for each "
+                      "worker if simulated; with --rest fault then at most 8192)");
   command->add_option("--region", c.region, "pages of address space of a worker (default: the workload's)");
   command->add_option("--rest", c.rest,
                       "what surrounds a charge: none (bare path), clear (zero a page), fault (a whole "
@@ -70,7 +70,7 @@ void AddRun(CLI::App& app, Options* options) {
                   "simulated: attributed, sampled beside it, or marginal beside both")
       ->capture_default_str();
   run->add_option("--sampler", options->sampler,
-                  "simulated: nmi (a hardware counter's) or timer (held up while interrupts are off, as in a VM)")
+                  "simulated: nmi (a hardware counter's) or timer (held up while interrupts are off)")
       ->capture_default_str();
   run->add_option("--irq", c.irq, "stand-in for masking interrupts: flag, popf, none")
       ->capture_default_str();

@@ -37,8 +37,8 @@ Interval BootstrapInterval(int rounds, uint64_t seed,
 // Least-squares slope of y over x; both have the same size, at least two different x.
 double Slope(const std::vector<double>& x, const std::vector<double>& y);
 
-// Spearman's rank correlation of two lists of one size, ties sharing their mean rank: 1 for the same order, -1
-// for the opposite. NaN for fewer than three values or a list of equal ones.
+// Spearman's rank correlation of two lists of one size, ties sharing their mean rank: 1 for the same order,
+// -1 for the opposite. NaN for fewer than three values or a list of equal ones.
 double RankCorrelation(const std::vector<double>& x, const std::vector<double>& y);
 
 // 95 % interval of a share: Wilson's, `hits` of `total` samples.

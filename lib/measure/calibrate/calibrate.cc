@@ -133,7 +133,7 @@ void Assembly::Core() {
   Measured({"operations.instruction", "an instruction", calibrate::kInstruction,
             "straight-line kernel-like code in L1", &model_.instruction});
   Measured({"operations.rmw", "LOCK on an owned line", calibrate::kRmw,
-            "xadd beyond plain add, half dependent", &model_.rmw});
+            "xadd beyond plain add, amid code", &model_.rmw});
   Measured({"operations.call", "call and return", calibrate::kCall,
             "amid code, beyond their 2 instructions", &model_.call});
   Shown("  of empty functions", calibrate::kEmptyCall, "one right after the other; shown");

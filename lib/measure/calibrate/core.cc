@@ -17,6 +17,8 @@ constexpr int kBlocks = 16;
 constexpr int kBlockInstructions = 12;
 // The charge path of a page has about so many instructions for each of its calls.
 constexpr int kCalledBlocks = 2;
+// And about so many for each of its LOCK instructions.
+constexpr int kBlocksOfAnRmw = 4;
 
 // Blocks of straight-line code. `line` holds its own address first, so that the second load depends on the
 // first, and then numbers that are not zero.
@@ -101,45 +103,37 @@ double InstructionNs() {
 
 double RmwNs() {
   constexpr int kLoops = 4096;
-  constexpr int kPairs = 8;
-  Line memory[4] = {};
-  // The same stores in both, and two additions to memory: with LOCK, and as a load, an add and a store.
+  constexpr int kTimes = kBlocks / kBlocksOfAnRmw;
+  struct {
+    KernelLine line;
+    Line counters[2] = {};
+  } memory;
+  // The same code in both, and an addition to memory: with LOCK, and without.
   const auto with = [&memory] {
-    Line* lines = memory;
-    uint64_t returned = 0;
+    uint64_t sum = 0;
     for (int i = 0; i < kLoops; ++i) {
-      Repeat<kPairs>([&]() __attribute__((always_inline)) {
-        lines[2].value = returned;
-        MEMSIM_BARRIER();
-        returned = __atomic_fetch_add(&lines[0].value, returned & 1, __ATOMIC_SEQ_CST);
-        lines[3].value = returned;
-        MEMSIM_BARRIER();
-        uint64_t unused = __atomic_fetch_add(&lines[1].value, 1, __ATOMIC_SEQ_CST);
-        asm volatile("" : "+r"(unused));
+      Repeat<kTimes>([&]() __attribute__((always_inline)) {
+        sum = KernelLike<kBlocksOfAnRmw>(memory.line.words, sum);
+        sum += __atomic_fetch_add(&memory.counters[sum & 1].value, 1, __ATOMIC_SEQ_CST);
       });
     }
+    asm volatile("" : "+r"(sum));
   };
   const auto without = [&memory] {
-    Line* lines = memory;
-    uint64_t returned = 0;
+    uint64_t sum = 0;
     for (int i = 0; i < kLoops; ++i) {
-      Repeat<kPairs>([&]() __attribute__((always_inline)) {
-        lines[2].value = returned;
+      Repeat<kTimes>([&]() __attribute__((always_inline)) {
+        sum = KernelLike<kBlocksOfAnRmw>(memory.line.words, sum);
+        uint64_t* value = &memory.counters[sum & 1].value;
+        const uint64_t before = *value;
+        *value = before + 1;
         MEMSIM_BARRIER();
-        const uint64_t before = lines[0].value;
-        lines[0].value = before + (returned & 1);
-        returned = before;
-        MEMSIM_BARRIER();
-        lines[3].value = returned;
-        MEMSIM_BARRIER();
-        uint64_t unused = lines[1].value;
-        lines[1].value = unused + 1;
-        asm volatile("" : "+r"(unused));
-        MEMSIM_BARRIER();
+        sum += before;
       });
     }
+    asm volatile("" : "+r"(sum));
   };
-  return SlicesDifferenceNs(static_cast<double>(kLoops) * kPairs * 2, with, without);
+  return SlicesDifferenceNs(static_cast<double>(kLoops) * kTimes, with, without);
 }
 
 double CallNs() {
