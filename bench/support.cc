@@ -28,7 +28,7 @@ void TimeConfiguration(benchmark::State& state, const ConfigurationText& text) {
     return;
   }
   const auto counts = CountExactly(*configuration, nullptr);
-  auto runner = Runner::Open(*configuration, MachineKind::kNative, nullptr);
+  auto runner = Runner::Open(*configuration, MachineKind::kNative, {});
   if (!counts.ok() || !runner.ok()) {
     state.SkipWithError("the configuration cannot be opened");
     return;

@@ -6,7 +6,8 @@ install(TARGETS memsim memsim_static_key EXPORT memsimTargets)
 install(DIRECTORY include/memsim DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}")
 install(DIRECTORY models/kernels DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/models"
         FILES_MATCHING PATTERN "*.h")
-install(DIRECTORY models/workloads models/published DESTINATION "${CMAKE_INSTALL_DATADIR}/memsim/models")
+install(DIRECTORY models/machines models/schemas models/workloads models/published
+        DESTINATION "${CMAKE_INSTALL_DATADIR}/memsim/models")
 if(TARGET memsim_cli)
   install(TARGETS memsim_cli)
 endif()

@@ -44,7 +44,7 @@ inline constexpr std::array<MachineInfo, 3> kMachines = {{
     {MachineKind::kNative, "native", "this CPU: real threads, real atomics, real time"},
     {MachineKind::kTracing, "tracing", "records and counts every step; exact, n CPUs in seeded turns"},
     {MachineKind::kSimulated, "simulated",
-     "two CPUs in simulated time, fixed costs, no caches; library only for now"},
+     "a machine file: up to 1024 CPUs with caches, in simulated time"},
 }};
 
 // Watches the threads of a native session, for sampling. Called on the thread that is the CPU.
@@ -70,7 +70,10 @@ struct SessionConfig {
   std::optional<Pages> batch;        // knobs: unset is the kernel's constant
   std::optional<bool> charge_first;
   uint64_t seed = 1;
-  bool strict = false;  // simulated only
+  // Simulated only. Null: the machine `wide-1024`.
+  std::shared_ptr<const MachineModel> machine;
+  bool strict = false;
+  SimOptions sim;
   const std::atomic<bool>* stop = nullptr;  // set from outside to end Execute() early
   CpuObserver* observer = nullptr;          // native only
 };
@@ -79,7 +82,7 @@ struct SessionConfig {
 struct CpuResult {
   struct PerPhase {
     int64_t pages = 0;  // faults that mapped a page, or pages unmapped
-    uint64_t ns = 0;    // native only: CPU time of the thread, as pft's faults/cpu
+    uint64_t ns = 0;    // CPU time, as in pft's faults/cpu; on native the thread's. Not on tracing
   };
   PerPhase phase[kPhaseCount];
   int64_t oom = 0;             // faults whose charge was refused
@@ -91,7 +94,7 @@ struct ExecResult {
   std::vector<CpuResult> cpus;
   absl::Status status;  // an error: nothing was executed
   bool interrupted = false;
-  std::optional<SimResult> sim;
+  std::shared_ptr<const SimResult> sim;  // simulated only
 
   CpuResult Total() const;
 };

@@ -52,17 +52,21 @@ struct ConfigOption {
   absl::string_view name;
   bool BuildConfig::*field;
 };
-constexpr std::array<ConfigOption, 5> kConfigOptions = {{
+constexpr std::array<ConfigOption, 8> kConfigOptions = {{
     {"MEMCG", &BuildConfig::memcg},
     {"MEMCG_DEFAULT_ENABLED", &BuildConfig::memcg_default_enabled},
     {"MEMCG_SWAP", &BuildConfig::memcg_swap},
     {"PREEMPT_COUNT", &BuildConfig::preempt_count},
     {"NUMA", &BuildConfig::numa},
+    {"FRAME_POINTER", &BuildConfig::frame_pointer},
+    {"FUNCTION_TRACER", &BuildConfig::function_tracer},
+    {"TICKET_LOCKS", &BuildConfig::ticket_locks},
 }};
 
 absl::Status ApplyConfig(const std::string& option, BuildConfig& build) {
   constexpr absl::string_view kValid =
-      "MEMCG, MEMCG_DEFAULT_ENABLED, MEMCG_SWAP, PREEMPT_COUNT, NUMA with =y or =n, or "
+      "MEMCG, MEMCG_DEFAULT_ENABLED, MEMCG_SWAP, PREEMPT_COUNT, NUMA, FRAME_POINTER, FUNCTION_TRACER, "
+      "TICKET_LOCKS with =y or =n, or "
       "PREEMPT_RCU=n|inline|call";
   const std::vector<std::string> parts = absl::StrSplit(option, '=');
   if (parts.size() != 2) return Invalid("--config", option, kValid);
@@ -159,6 +163,17 @@ absl::Status ResolveSwitch(const ConfigurationText& text, Configuration& c) {
   return absl::OkStatus();
 }
 
+absl::Status ResolveMachine(const ConfigurationText& text, Configuration& c) {
+  if (text.machine == "native") return absl::OkStatus();
+  auto model = LoadMachineModel(text.machine);
+  if (absl::IsNotFound(model.status())) {
+    return absl::NotFoundError(absl::StrCat(model.status().message(), ", native"));
+  }
+  if (!model.ok()) return model.status();
+  c.machine = std::make_shared<const MachineModel>(*std::move(model));
+  return absl::OkStatus();
+}
+
 absl::Status ResolveKnobs(const ConfigurationText& text, Configuration& c) {
   const absl::Status batch = TakeInRange("--batch", text.batch, 1, 65536, [&](int64_t n) {
     if (Pages(n) != c.kernel->batch) c.batch = Pages(n);
@@ -178,6 +193,11 @@ absl::Status ResolveKnobs(const ConfigurationText& text, Configuration& c) {
   return absl::OkStatus();
 }
 
+// Of a worker, unless asked for. Around a whole fault pages come fresh, as from a big machine's memory; a
+// bare path is compared with native, where every round of a region finds its pages in the caches.
+constexpr int64_t kSimulatedFaults = 8192;
+constexpr int64_t kMaxSimulatedFaults = 1 << 21;  // of all workers
+
 absl::Status ResolveWorkload(const ConfigurationText& text, Configuration& c) {
   auto workload = LoadWorkload(text.workload);
   if (!workload.ok()) return workload.status();
@@ -187,11 +207,17 @@ absl::Status ResolveWorkload(const ConfigurationText& text, Configuration& c) {
                     [&](int64_t n) { c.workload.faults = Pages(n); }),
         TakeInRange("--region", text.region, 1, kMaxRegion,
                     [&](int64_t n) { c.workload.region = Pages(n); }),
-        TakeInRange("--threads", text.threads, 1, kMaxThreads,
+        TakeInRange("--threads", text.threads, 1,
+                    c.machine == nullptr ? kMaxNativeThreads : c.machine->cpus(),
                     [&](int64_t n) { c.threads = static_cast<int>(n); }),
         TakeInRange("--seed", text.seed, 0, INT64_MAX / 1000,
                     [&](int64_t n) { c.seed = static_cast<uint64_t>(n); })}) {
     if (!status.ok()) return status;
+  }
+  if (c.machine != nullptr && !text.faults.has_value()) {
+    c.workload.faults = c.rest == RestKind::kFault
+                            ? std::min(c.workload.faults, Pages(kSimulatedFaults * c.threads))
+                            : Pages(std::min(c.workload.faults.n * c.threads, kMaxSimulatedFaults));
   }
   c.workload.burst = std::min(c.workload.burst, c.workload.region);
   return absl::OkStatus();
@@ -218,11 +244,13 @@ std::string Configuration::memcg() const {
 }
 
 std::string Configuration::command() const {
-  std::string line = absl::StrCat("memsim run --kernel ", kernel->name, " --gate ", GateName(gate),
+  std::string line = absl::StrCat("memsim run --machine ", machine == nullptr ? "native" : machine->given,
+                                  " --kernel ", kernel->name, " --gate ", GateName(gate),
                                   " --memcg ", memcg(), " --workload ", workload.given, " --threads ",
                                   threads, " --faults ", workload.faults.n, " --region ",
-                                  workload.region.n, " --rest ", RestName(rest), " --irq ",
-                                  IrqName(irq), " --seed ", seed, " --memsw ", memsw ? "on" : "off");
+                                  workload.region.n, " --rest ", RestName(rest), " --seed ", seed,
+                                  " --memsw ", memsw ? "on" : "off");
+  if (machine == nullptr) absl::StrAppend(&line, " --irq ", IrqName(irq));
   if (batch.has_value()) absl::StrAppend(&line, " --batch ", batch->n);
   if (charge_first.has_value()) {
     absl::StrAppend(&line, " --order ", *charge_first ? "charge-first" : "uptodate-first");
@@ -250,7 +278,9 @@ absl::StatusOr<Configuration> Resolve(const ConfigurationText& text) {
     if (!gate.ok()) return gate.status();
     c.gate = *gate;
   }
-  const auto rest = FindRest(text.rest);
+  const absl::Status found = ResolveMachine(text, c);
+  if (!found.ok()) return found;
+  const auto rest = FindRest(!text.rest.empty() ? text.rest : c.machine != nullptr ? "fault" : "none");
   if (!rest.ok()) return rest.status();
   c.rest = *rest;
   const auto irq = FindIrq(text.irq);
@@ -271,9 +301,7 @@ absl::StatusOr<Configuration> Resolve(const ConfigurationText& text) {
 }
 
 absl::StatusOr<std::unique_ptr<Runner>> Runner::Open(const Configuration& configuration,
-                                                     MachineKind machine,
-                                                     const std::atomic<bool>* stop,
-                                                     CpuObserver* observer, RestObjects rest) {
+                                                     MachineKind machine, RunnerOptions options) {
   auto work = Prepare(configuration.workload, configuration.placement, configuration.threads,
                       configuration.seed);
   if (!work.ok()) return work.status();
@@ -288,9 +316,12 @@ absl::StatusOr<std::unique_ptr<Runner>> Runner::Open(const Configuration& config
   config.batch = configuration.batch;
   config.charge_first = configuration.charge_first;
   config.seed = configuration.seed;
-  config.stop = stop;
-  config.observer = observer;
-  config.rest_of_fault = std::move(rest);
+  config.stop = options.stop;
+  config.observer = options.observer;
+  config.rest_of_fault = std::move(options.rest);
+  config.machine = configuration.machine;
+  config.strict = options.strict;
+  config.sim = options.sim;
   auto session = configuration.kernel->Open(machine, config);
   if (!session.ok()) return session.status();
   return std::unique_ptr<Runner>(new Runner(*std::move(work), *std::move(session)));

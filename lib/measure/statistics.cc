@@ -25,6 +25,13 @@ double Median(std::vector<double> values) {
   return MedianOfSorted(values);
 }
 
+double HarmonicMean(const std::vector<double>& values) {
+  if (values.empty()) return 0;
+  double inverses = 0;
+  for (const double value : values) inverses += 1 / value;
+  return static_cast<double>(values.size()) / inverses;
+}
+
 double Slope(const std::vector<double>& x, const std::vector<double>& y) {
   double mean_x = 0, mean_y = 0;
   for (size_t i = 0; i < x.size(); ++i) {
@@ -90,6 +97,35 @@ Interval BootstrapInterval(int rounds, uint64_t seed,
   interval.high = at(1 - (1 - kConfidence) / 2);
   interval.confidence = kConfidence;
   return interval;
+}
+
+namespace {
+
+std::vector<double> Ranks(const std::vector<double>& values) {
+  std::vector<double> ranks;
+  for (const double value : values) {
+    const auto below = std::count_if(values.begin(), values.end(), [&](double v) { return v < value; });
+    const auto equal = std::count(values.begin(), values.end(), value);
+    ranks.push_back(static_cast<double>(below) + static_cast<double>(equal + 1) / 2);
+  }
+  return ranks;
+}
+
+double Covariance(const std::vector<double>& x, const std::vector<double>& y) {
+  const double n = static_cast<double>(x.size());
+  const double mean_x = std::accumulate(x.begin(), x.end(), 0.0) / n;
+  const double mean_y = std::accumulate(y.begin(), y.end(), 0.0) / n;
+  double sum = 0;
+  for (size_t i = 0; i < x.size(); ++i) sum += (x[i] - mean_x) * (y[i] - mean_y);
+  return sum;
+}
+
+}  // namespace
+
+double RankCorrelation(const std::vector<double>& x, const std::vector<double>& y) {
+  if (x.size() < 3) return std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> rx = Ranks(x), ry = Ranks(y);
+  return Covariance(rx, ry) / std::sqrt(Covariance(rx, rx) * Covariance(ry, ry));
 }
 
 Interval ShareInterval(int64_t hits, int64_t total) {

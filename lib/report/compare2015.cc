@@ -83,7 +83,7 @@ absl::Status TimeArms(const ComparisonOptions& options, const Progress& progress
     std::vector<Runner*> arms;
     for (const TimedArm& arm : result->arms) {
       auto runner =
-          Runner::Open(arm.configuration, MachineKind::kNative, options.stop, nullptr, *rest);
+          Runner::Open(arm.configuration, MachineKind::kNative, {.stop = options.stop, .rest = *rest});
       if (!runner.ok()) return runner.status();
       arms.push_back(runner->get());
       runners.push_back(*std::move(runner));
@@ -120,7 +120,7 @@ absl::Status SampleProfiles(const ComparisonOptions& options, const Progress& pr
     auto arm = SampledArm::Open(*configuration, sampling, *rest);
     if (!arm.ok()) return arm.status();
     auto runner =
-        Runner::Open(*configuration, MachineKind::kNative, options.stop, nullptr, *rest);
+        Runner::Open(*configuration, MachineKind::kNative, {.stop = options.stop, .rest = *rest});
     if (!runner.ok()) return runner.status();
     arms.push_back(*std::move(arm));
     runners.push_back(*std::move(runner));
@@ -168,18 +168,13 @@ absl::StatusOr<PublishedProfile> LoadPublishedProfile(absl::string_view name) {
   PublishedProfile published;
   for (const auto& [field, to] : {std::pair{"/name", &published.name},
                                   std::pair{"/machine", &published.machine},
+                                  std::pair{"/model", &published.model},
                                   std::pair{"/source", &published.source}}) {
     auto text = file->String(field);
     if (!text.ok()) return text.status();
     *to = *std::move(text);
   }
-  const auto array = [&](const char* field) -> absl::StatusOr<size_t> {
-    if (!file->json().contains(field) || !file->json()[field].is_array()) {
-      return file->Wrong(absl::StrCat("/", field), "is missing; a list is expected");
-    }
-    return file->json()[field].size();
-  };
-  const auto columns = array("columns");
+  const auto columns = file->Length("/columns");
   if (!columns.ok()) return columns.status();
   for (size_t i = 0; i < *columns; ++i) {
     const std::string at = absl::StrCat("/columns/", i);
@@ -198,7 +193,7 @@ absl::StatusOr<PublishedProfile> LoadPublishedProfile(absl::string_view name) {
     }
     published.columns.push_back(std::move(column));
   }
-  const auto functions = array("functions");
+  const auto functions = file->Length("/functions");
   if (!functions.ok()) return functions.status();
   for (size_t i = 0; i < *functions; ++i) {
     const std::string at = absl::StrCat("/functions/", i, "/");

@@ -129,6 +129,105 @@ Json ToJson(const Comparison2015& comparison) {
   return json;
 }
 
+namespace {
+
+Json ToJson(const SeedSpread& spread) {
+  return {{"value", spread.value}, {"low", spread.low}, {"high", spread.high}, {"seeds", spread.n}};
+}
+
+// A hole is null.
+Json ToJson(const std::optional<double>& value) { return value.has_value() ? Json(*value) : Json(); }
+
+Json ToJson(const PftTotals& totals) {
+  Json json;
+  for (size_t i = 0; i < totals.size(); ++i) json[Text(kPftTotals[i])] = ToJson(totals[i]);
+  return json;
+}
+
+Json RowJson(PftMetric metric, int clients) {
+  return {{"metric", Text(kPftMetrics[static_cast<size_t>(metric)].name)}, {"clients", clients}};
+}
+
+Json CellJson(const PftTable& table, const PftRow& row, size_t column) {
+  const PftCell& cell = *row.cells[column];
+  Json json = RowJson(row.metric, row.clients);
+  json["column"] = PftColumnName(table.columns[column].configuration);
+  json["rate"] = ToJson(cell.rate);
+  json["by_seed"] = cell.rates;
+  json["percent_to_first"] = ToJson(row.PercentToFirst(column));
+  json["published"] = ToJson(cell.published);
+  json["error_percent"] = ToJson(cell.error);
+  json["calibrated"] = cell.calibrated;
+  return json;
+}
+
+Json ColumnJson(const PftColumn& column) {
+  Json json = {{"column", PftColumnName(column.configuration)},
+               {"kernel", Text(column.configuration.kernel->name)},
+               {"memcg", column.configuration.memcg()},
+               {"gate", Text(GateName(column.configuration.gate))},
+               {"published", column.published.empty() ? Json() : Json(column.published)},
+               {"seconds", ToJson(column.totals)}};
+  for (const PftMetricInfo& metric : kPftMetrics) {
+    const PftMeanError& error = column.error[static_cast<size_t>(metric.metric)];
+    json["mean_absolute_error"][Text(metric.name)] = {
+        {"percent", error.cells > 0 ? Json(error.percent) : Json()},
+        {"cells", error.cells},
+        {"calibrated_left_out", error.left_out}};
+  }
+  return json;
+}
+
+}  // namespace
+
+Json ToJson(const PublishedThroughput& published) {
+  Json json = {{"name", published.name},
+               {"machine", published.machine},
+               {"model", published.model},
+               {"source", published.source},
+               {"noise_percent", published.noise},
+               {"noise_source", published.noise_source},
+               {"columns", Json::array()}};
+  for (const PublishedThroughput::Column& column : published.columns) {
+    Json one = {{"id", column.id},
+                {"title", column.title},
+                {"kernel", column.kernel},
+                {"memcg", column.memcg},
+                {"source", column.source},
+                {"seconds", ToJson(column.totals)}};
+    for (const auto& [cell, rate] : column.rates) one["rates"][column.CellId(cell.first, cell.second)] = rate;
+    json["columns"].push_back(std::move(one));
+  }
+  return json;
+}
+
+Json ToJson(const PftTable& table) {
+  Json json = {{"command", table.command}, {"machine", table.machine.name}, {"pages_per_client", table.pages},
+               {"clients", table.clients}, {"seeds", table.seeds},          {"seed", table.seed}};
+  json["calibrated"] = Json::array();
+  for (const PftCalibration& one : table.machine.calibrated) {
+    json["calibrated"].push_back({{"cell", one.cell.empty() ? Json() : Json(one.cell)}, {"text", one.text}});
+  }
+  for (const char* list : {"columns", "cells", "differences"}) json[list] = Json::array();
+  for (const PftColumn& column : table.columns) json["columns"].push_back(ColumnJson(column));
+  for (const PftRow& row : table.rows) {
+    for (size_t column = 0; column < row.cells.size(); ++column) {
+      if (row.cells[column].has_value()) json["cells"].push_back(CellJson(table, row, column));
+    }
+  }
+  for (const PftDifference& difference : table.differences) {
+    Json one = RowJson(difference.metric, difference.clients);
+    one["enabled"] = PftColumnName(table.columns[difference.enabled].configuration);
+    one["disabled"] = PftColumnName(table.columns[difference.disabled].configuration);
+    one["simulated_percent"] = ToJson(difference.simulated);
+    one["published_percent"] = ToJson(difference.published);
+    one["verdict"] = Text(VerdictName(difference.verdict));
+    json["differences"].push_back(std::move(one));
+  }
+  json["published"] = table.comparable ? ToJson(table.published) : Json();
+  return json;
+}
+
 std::string JsonDocument(absl::string_view schema, bool partial, Json result,
                          const Environment& environment) {
   const Json document = {{"schema", Text(schema)},

@@ -9,6 +9,7 @@
 #include "absl/strings/string_view.h"
 #include "memsim/measure/environment.h"
 #include "memsim/report/comparison.h"
+#include "memsim/report/pft.h"
 #include "memsim/report/profile.h"
 
 namespace memsim {
@@ -20,6 +21,8 @@ nlohmann::ordered_json ToJson(const PerPage& counts);
 nlohmann::ordered_json ToJson(const ExactCounts& counts);
 nlohmann::ordered_json ToJson(const Profile& profile);
 nlohmann::ordered_json ToJson(const Comparison2015& comparison);
+nlohmann::ordered_json ToJson(const PublishedThroughput& published);
+nlohmann::ordered_json ToJson(const PftTable& table);
 
 // What every measured result is wrapped in, as text.
 std::string JsonDocument(absl::string_view schema, bool partial, nlohmann::ordered_json result,

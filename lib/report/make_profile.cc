@@ -32,7 +32,7 @@ absl::StatusOr<ExactCounts> CountExactly(const Configuration& configuration,
   small.workload.faults = std::min(small.workload.faults, Pages(kCountedFaults));
   small.workload.region = std::min(small.workload.region, small.workload.faults);
   small.workload.burst = std::min(small.workload.burst, small.workload.region);
-  auto runner = Runner::Open(small, MachineKind::kTracing, stop);
+  auto runner = Runner::Open(small, MachineKind::kTracing, {.stop = stop});
   if (!runner.ok()) return runner.status();
   // The first pass pays for what happens once: unused pages, the first event checks.
   (*runner)->Execute();
@@ -111,8 +111,9 @@ absl::StatusOr<Interval> MeasureRealFault(const std::atomic<bool>* stop) {
 absl::StatusOr<SampledArm> SampledArm::Open(const Configuration& configuration,
                                             const ProfileOptions& options, RestObjects rest) {
   auto sampler = std::make_unique<Sampler>(options.hz);
-  auto runner = Runner::Open(configuration, MachineKind::kNative, options.stop, sampler.get(),
-                             std::move(rest));
+  auto runner = Runner::Open(
+      configuration, MachineKind::kNative,
+      {.stop = options.stop, .observer = sampler.get(), .rest = std::move(rest)});
   if (!runner.ok()) return runner.status();
   return SampledArm(std::move(sampler), *std::move(runner));
 }
@@ -157,7 +158,7 @@ absl::StatusOr<Profile> MakeProfile(const Configuration& configuration,
   profile.counts = *counts;
   profile.irq_cost = MeasureIrqStandIn(configuration.irq);
 
-  auto runner = Runner::Open(configuration, MachineKind::kNative, options.stop);
+  auto runner = Runner::Open(configuration, MachineKind::kNative, {.stop = options.stop});
   if (!runner.ok()) return runner.status();
   Paired alone({runner->get()}, configuration.seed);
   for (int r = 0; r <= options.repetitions && !stopped(); ++r) {

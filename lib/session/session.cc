@@ -23,6 +23,12 @@ absl::Status Check(const Kernel& kernel, MachineKind machine, const SessionConfi
   if (plan.zones < 1 || plan.zones > 2) {
     return absl::InvalidArgumentError(absl::StrCat("zones must be 1 or 2, not ", plan.zones));
   }
+  for (const MmSpec& mm : plan.mms) {
+    if (mm.home < 0 || mm.home >= plan.cpus) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("an address space has its home on CPU 0 to ", plan.cpus - 1, ", not ", mm.home));
+    }
+  }
   if (plan.memory.n < 1 || plan.memory.n >= int64_t{1} << 31) {
     return absl::InvalidArgumentError("a world holds 1 to 2147483647 pages");
   }
@@ -50,9 +56,10 @@ absl::Status Check(const Kernel& kernel, MachineKind machine, const SessionConfi
       config.rest_of_fault.size() != static_cast<size_t>(plan.cpus)) {
     return absl::InvalidArgumentError("a shared rest of the fault needs one object per CPU");
   }
-  if (machine == MachineKind::kSimulated && plan.cpus > 2) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the simulated machine has at most 2 CPUs for now, not ", plan.cpus));
+  if (machine == MachineKind::kSimulated && plan.cpus > config.machine->cpus()) {
+    return absl::InvalidArgumentError(absl::StrCat("machine ", config.machine->given, " has ",
+                                                   config.machine->cpus(), " CPUs, not ", plan.cpus,
+                                                   "; valid: --threads 1 to ", config.machine->cpus()));
   }
   return absl::OkStatus();
 }
@@ -75,6 +82,13 @@ CpuResult ExecResult::Total() const {
 
 absl::StatusOr<std::unique_ptr<Session>> Kernel::Open(MachineKind machine,
                                                       const SessionConfig& config) const {
+  if (machine == MachineKind::kSimulated && config.machine == nullptr) {
+    auto widest = LoadMachineModel("wide-1024");
+    if (!widest.ok()) return widest.status();
+    SessionConfig with_machine = config;
+    with_machine.machine = std::make_shared<const MachineModel>(*std::move(widest));
+    return Open(machine, with_machine);
+  }
   const absl::Status valid = Check(*this, machine, config);
   if (!valid.ok()) return valid;
   switch (machine) {

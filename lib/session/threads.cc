@@ -8,8 +8,6 @@
 
 namespace memsim {
 
-namespace {
-
 std::vector<int> AllowedCpus() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -23,14 +21,12 @@ std::vector<int> AllowedCpus() {
   return cpus;
 }
 
-void PinTo(int host_cpu) {
+bool PinTo(int host_cpu) {
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(host_cpu, &set);
-  sched_setaffinity(0, sizeof(set), &set);  // a refusal costs precision, not correctness
+  return sched_setaffinity(0, sizeof(set), &set) == 0;
 }
-
-}  // namespace
 
 int HostCpus() { return static_cast<int>(AllowedCpus().size()); }
 
@@ -38,7 +34,7 @@ void RunOnCpus(int cpus, const std::function<void(CpuId)>& body) {
   if (cpus == 1) {
     cpu_set_t before;
     const bool known = sched_getaffinity(0, sizeof(before), &before) == 0;
-    PinTo(sched_getcpu());
+    PinTo(sched_getcpu());  // a refusal costs precision, not correctness
     body(0);
     if (known) sched_setaffinity(0, sizeof(before), &before);
     return;

@@ -12,6 +12,7 @@
 #endif
 #if defined(__SANITIZE_ADDRESS__) || MEMSIM_HAS_FEATURE(address_sanitizer)
 #define MEMSIM_ASAN 1
+#include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #else
 #define MEMSIM_ASAN 0
@@ -39,7 +40,13 @@ class RecordingAllocator {
     *size_ = stack.size;
     return stack;
   }
-  void deallocate(boost::context::stack_context& stack) { inner_.deallocate(stack); }
+  void deallocate(boost::context::stack_context& stack) {
+#if MEMSIM_ASAN
+    // The frames that were left last are still marked; whatever is mapped here next would inherit the marks.
+    __asan_unpoison_memory_region(static_cast<char*>(stack.sp) - stack.size, stack.size);
+#endif
+    inner_.deallocate(stack);
+  }
 
  private:
   boost::context::protected_fixedsize_stack inner_;

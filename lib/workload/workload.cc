@@ -87,6 +87,7 @@ void PrepareSweep(const Workload& workload, Placement placement, int threads,
     MmSpec mm;
     mm.memcg = memcg;
     mm.size = slice;
+    mm.home = t;
     prepared.plan.mms.push_back(mm);
     prepared.plan.memory = prepared.plan.memory + slice;
     prepared.streams.push_back(MakeSweep(
@@ -121,6 +122,7 @@ void PrepareChurn(const Workload& workload, Placement placement, int threads, ui
     spec.faults = Pages((workload.faults.n + threads - 1) / threads);
     for (int m = 0; m < workload.mms; ++m) {
       MmSpec mm;
+      mm.home = t;
       mm.memcg = groups[static_cast<size_t>(m) % groups.size()];
       mm.size = workload.region;
       prepared.plan.mms.push_back(mm);

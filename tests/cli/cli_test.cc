@@ -105,7 +105,14 @@ TEST(WrongInputTest, UnknownNamesAreAnsweredWithTheNamesThatExist) {
   ExpectRefused("explain --event fork", "valid: fault, uncharge, miss, limit");
   ExpectRefused("layout --struct dentry", "valid: struct mem_cgroup");
   ExpectRefused("layout --kernel v9.9", "valid: v4.0");
+  ExpectRefused("pft --column v9.9", "valid: v4.0, v4.0-chargefirst, v4.2, v4.4");
+  ExpectRefused("pft --column v4.0:attic", "valid: disabled, root, or depth:N");
+  ExpectRefused("pft --column v4.0:root:flag:x", "valid: KERNEL[:MEMCG[:GATE]]");
+  ExpectRefused("pft --machine abacus", "valid: ");
+  ExpectRefused("pft --format xml", "valid: text, json, csv");
   ExpectRefused("run --order sideways", "valid: charge-first, uptodate-first");
+  ExpectRefused("run --timer-charge", "valid: --machine with a name of `memsim list`");
+  ExpectRefused("run --strict --kernel v4.0", "valid: --machine with a name of `memsim list`");
   ExpectRefused("run --layout packed", "valid: kernel");
   ExpectRefused("fly", "memsim --help");
   ExpectRefused("", "memsim --help");
@@ -128,6 +135,13 @@ TEST(WrongInputTest, NumbersOutOfRangeAreAnsweredWithTheRange) {
   ExpectRefused("run --seed -1", "valid: 0 to");
   ExpectRefused("run --repetitions 0", "valid: 1 to 10000");
   ExpectRefused("run --samples 0", "valid: 1 to 10000000");
+  ExpectRefused("pft --clients 0", "valid: numbers from 1 to 8");
+  ExpectRefused("pft --clients a", "valid: numbers from 1 to 8");
+  ExpectRefused("pft --clients 1,9", "valid: numbers from 1 to 8");
+  ExpectRefused("pft --clients 3,3", "each once");
+  ExpectRefused("pft --pages 0", "valid: 1 to 16777216");
+  ExpectRefused("pft --seeds 0", "valid: 1 to 1000");
+  ExpectRefused("pft --seed -1", "valid: 0 to");
 }
 
 // Ways to say "off" that contradict each other. Expect a line that says which.
@@ -167,6 +181,9 @@ TEST(WrongInputTest, BrokenModelFilesAreNamed) {
   with(R"({"name": "pft", "summary": "", "source": "", "generator": "sweep",
            "parameters": {"faults": {"value": -3}}})");
   ExpectRefused("run --workload pft", "/parameters/faults/value: -3; valid: a whole number from 1");
+  std::filesystem::create_directories(dir + "/machines");
+  std::ofstream(dir + "/machines/mine.json") << R"({"name": "mine", "clock": 3})";
+  ExpectRefused("list", dir + "/machines/mine.json: /summary: is missing");
   unsetenv("MEMSIM_MODELS");
   ExpectRefused("run --workload /nowhere/w.json", "/nowhere/w.json: cannot be read");
   ExpectRefused(absl::StrCat("run --workload ", dir, "/workloads/"), "cannot be read");
@@ -187,12 +204,25 @@ TEST(OutputTest, OutputThatCannotBeWrittenIsSaid) {
 
 // --help on the program and each command. Expect status 0 and text on standard output.
 TEST(HelpTest, EveryCommandExplainsItself) {
-  for (const char* command : {"", "run ", "explain ", "layout ", "list "}) {
+  for (const char* command :
+       {"", "run ", "lines ", "pft ", "explain ", "layout ", "list ", "calibrate "}) {
     const Outcome outcome = Memsim(absl::StrCat(command, "--help"));
     EXPECT_EQ(outcome.status, 0) << command;
     EXPECT_EQ(outcome.err, "");
     EXPECT_TRUE(absl::StrContains(outcome.out, "--help")) << outcome.out;
   }
+}
+
+// The list. Expect the machines that can be simulated by name, not the library's word for all of them.
+TEST(ListTest, NamesTheMachines) {
+  const auto machines = nlohmann::json::parse(Memsim("list --format json").out)["machines"];
+  std::vector<std::string> names;
+  for (const auto& machine : machines) names.push_back(machine["name"]);
+  ASSERT_GT(names.size(), 8u);
+  EXPECT_EQ(names[0], "native");
+  EXPECT_EQ(names[1], "tracing");
+  EXPECT_EQ(names[2], "i7-3770");
+  EXPECT_EQ(std::count(names.begin(), names.end(), "simulated"), 0);
 }
 
 // The short commands in every format. Expect status 0, tables of at most 100 columns, JSON that parses.
@@ -207,7 +237,11 @@ TEST(FormatTest, EveryFormatIsWhatItSays) {
         run + " --memcg depth:8 --threads 2", run + " --workload churn --memcg depth:2",
         run + " --workload page_fault1 --rest clear", run + " --config MEMCG=n",
         run + " --gate constant --memcg disabled", run + " --batch 7 --memcg depth:1",
-        run + " --cmdline cgroup_disable=memory", run + " --rest fault --irq popf"}) {
+        run + " --cmdline cgroup_disable=memory", run + " --rest fault --irq popf",
+        std::string("pft --clients 1,2 --pages 256 --seeds 2"),
+        std::string("pft --clients 1 --pages 64 --seeds 1 --column v4.0 --column v4.2 --column v4.4 "
+                    "--column v4.4:disabled --column v4.4:depth:2:flag"),
+        std::string("calibrate --rounds 1")}) {
     const Outcome text = Memsim(command);
     EXPECT_EQ(text.status, 0) << command << "\n" << text.err;
     EXPECT_EQ(text.err, "") << command;
@@ -297,6 +331,71 @@ TEST(InterruptTest, CtrlCPrintsWhatThereIs) {
   EXPECT_EQ(outcome.status, 130) << outcome.err;
   EXPECT_TRUE(absl::StrContains(outcome.out, "PARTIAL")) << outcome.out;
   ExpectFits(outcome.out);
+}
+
+// Ctrl-C in the middle of the pft table. Expect what is finished, marked PARTIAL.
+TEST(InterruptTest, CtrlCEndsThePftTable) {
+  Child child("pft --pages 1000000 --seeds 100");
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  child.Signal(SIGINT);
+  const Outcome outcome = child.Wait();
+  EXPECT_EQ(outcome.status, 130) << outcome.err;
+  EXPECT_TRUE(absl::StrContains(outcome.out, "PARTIAL")) << outcome.out;
+  ExpectFits(outcome.out);
+}
+
+// The pft table, twice. Expect the same result object, and the line in it to give it again.
+TEST(EchoTest, PftIsTheSameAgain) {
+  const std::string pft = "pft --clients 1,2 --pages 256 --seeds 2 --seed 7 --format json";
+  const auto one = nlohmann::json::parse(Memsim(pft).out)["result"];
+  const std::string command = one["command"];
+  ASSERT_EQ(command.rfind("memsim ", 0), 0u);
+  EXPECT_EQ(one, nlohmann::json::parse(Memsim(command.substr(7) + " --format json").out)["result"]);
+}
+
+// A machine file that cannot be written. Expect that said at once, and nothing measured.
+TEST(CalibrateTest, RefusesWhatItCouldNotWrite) {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::string dir = testing::TempDir();
+  ExpectRefused("calibrate --output /nowhere/host.json", "valid: a file in a directory");
+  ExpectRefused("calibrate --output /dev/null", "is not a regular file");
+  ExpectRefused(absl::StrCat("calibrate --output ", dir), "is a directory");
+  ExpectRefused("calibrate --output ''", "is empty");
+  ExpectRefused("calibrate --output /proc/host.json", "valid: a file in a directory");
+  ExpectRefused("calibrate --rounds 0", "valid: 1 to 1000");
+  ExpectRefused("calibrate --seed -1", "valid: 0 to");
+  ExpectRefused("calibrate --format xml", "valid: text, json, csv");
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(10));
+}
+
+// A machine file beside others, written twice. Expect it whole, named in the text, and nothing left
+// beside it; after Ctrl-C the one from before.
+TEST(CalibrateTest, WritesAWholeFileOrNone) {
+  const std::string dir = absl::StrCat(testing::TempDir(), "memsim_calibrate_", getpid());
+  std::filesystem::create_directories(dir);
+  const std::string file = dir + "/host.json";
+  const auto files = [&] {
+    const auto entries = std::filesystem::directory_iterator(dir);
+    return std::distance(begin(entries), end(entries));
+  };
+  const Outcome outcome = Memsim(absl::StrCat("calibrate --rounds 1 --output ", file));
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_TRUE(absl::StrContains(outcome.out, absl::StrCat("memsim run --machine ", file))) << outcome.out;
+  const std::string text = ReadAll(file);
+  EXPECT_FALSE(nlohmann::json::parse(text, nullptr, false).is_discarded()) << text;
+  EXPECT_EQ(files(), 1);
+
+  Child child(absl::StrCat("calibrate --rounds 1000 --output ", file));
+  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+  child.Signal(SIGINT);
+  const Outcome interrupted = child.Wait();
+  EXPECT_EQ(interrupted.status, 130) << interrupted.err;
+  EXPECT_TRUE(absl::StrContains(interrupted.out, "PARTIAL")) << interrupted.out;
+  EXPECT_TRUE(absl::StrContains(interrupted.out, "not written")) << interrupted.out;
+  ExpectFits(interrupted.out);
+  EXPECT_EQ(ReadAll(file), text);
+  EXPECT_EQ(files(), 1);
+  std::filesystem::remove_all(dir);
 }
 
 // Every `$ memsim …` line of the README and of docs/. Expect status 0; the demo has a test of its own.

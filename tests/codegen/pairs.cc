@@ -9,6 +9,7 @@
 #include "memsim/machine/native.h"
 #include "memsim/memcg/css.h"
 #include "memsim/memcg/memcg.h"
+#include "memsim/page/page.h"
 #include "memsim/stock/one_slot_stock.h"
 #include "models/kernels/v4_0.h"
 
@@ -141,6 +142,7 @@ MEMSIM_PAIR void plain_count_vm_event(PlainMm* mm, int event) {
 
 MEMSIM_PAIR void plain_charge_statistics(PlainMemcg* memcg, PlainPage* page, int64_t n) {
   const bool anon = (page->mapping & 1) != 0;
+  if ((page->flags & uint64_t{1} << memsim::kPgHead) != 0) __builtin_trap();
   PlainStat* stat = PlainThisCpuStat(memcg);
   PlainThisCpuAdd(&stat->count[anon ? 1 : 0], n);
   PlainThisCpuAdd(reinterpret_cast<int64_t*>(&stat->events[n > 0 ? 0 : 1]), 1);

@@ -17,6 +17,7 @@ grep -q 'v4.0-two_slots .* yes$' <<<"$output"
 if [[ -x "$prefix/bin/memsim" ]]; then
   listed=$(cd / && "$prefix/bin/memsim" list)
   grep -q page_fault1 <<<"$listed"
+  grep -q i7-3770 <<<"$listed"
   mv "$prefix/share/memsim/models/workloads/pft.json" "$prefix/share/memsim/models/workloads/mine.json"
   if "$prefix/bin/memsim" explain --event fault >/dev/null 2>&1; then
     echo "the installed program reads model files from elsewhere" >&2

@@ -14,7 +14,7 @@ namespace {
 std::unique_ptr<Runner> OpenRunner(const ConfigurationText& text, const RestObjects& rest = {}) {
   const auto configuration = Resolve(text);
   EXPECT_TRUE(configuration.ok()) << configuration.status();
-  auto runner = Runner::Open(*configuration, MachineKind::kNative, nullptr, nullptr, rest);
+  auto runner = Runner::Open(*configuration, MachineKind::kNative, {.rest = rest});
   EXPECT_TRUE(runner.ok()) << runner.status();
   return *std::move(runner);
 }

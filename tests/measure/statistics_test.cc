@@ -10,6 +10,13 @@
 namespace memsim {
 namespace {
 
+// Work done at 1, 2 and 4 per second, a third of it each. Expect the rate of the whole: 12/7.
+TEST(HarmonicMeanTest, IsTheRateOfTheSameWork) {
+  EXPECT_DOUBLE_EQ(HarmonicMean({1, 2, 4}), 12.0 / 7);
+  EXPECT_DOUBLE_EQ(HarmonicMean({5}), 5);
+  EXPECT_EQ(HarmonicMean({}), 0);
+}
+
 // Odd and even counts. Expect the middle, or the mean of the two in the middle.
 TEST(MedianTest, IsTheMiddle) {
   EXPECT_EQ(Median({3, 1, 2}), 2);
@@ -85,6 +92,18 @@ TEST(BootstrapTest, CoversARatioOfMedians) {
   EXPECT_LE(interval.low, 0.2);
   EXPECT_GE(interval.high, 0.2);
   EXPECT_LT(interval.high - interval.low, 0.06);
+}
+
+// Five values in order, in the opposite order, with two changed places (1 - 6 * 2 / 120), and with a tie by
+// hand; two values; equal values.
+TEST(RankCorrelationTest, IsSpearmans) {
+  const std::vector<double> rising = {1, 2, 3, 4, 5};
+  EXPECT_NEAR(RankCorrelation(rising, {10, 20, 30, 40, 50}), 1, 1e-12);
+  EXPECT_NEAR(RankCorrelation(rising, {5, 4, 3, 2, 1}), -1, 1e-12);
+  EXPECT_NEAR(RankCorrelation(rising, {2, 1, 3, 4, 5}), 0.9, 1e-12);
+  EXPECT_NEAR(RankCorrelation({1, 2, 3}, {1, 1, 2}), 1.5 / std::sqrt(2 * 1.5), 1e-12);
+  EXPECT_TRUE(std::isnan(RankCorrelation({1, 2}, {1, 2})));
+  EXPECT_TRUE(std::isnan(RankCorrelation({1, 2, 3}, {1, 1, 1})));
 }
 
 // Wilson's interval for 10 of 100 (0.0552 to 0.1744) and for 0 of 100 (0 to 0.0370).

@@ -90,7 +90,7 @@ TEST(WorkloadTest, LeavesNothingBehindOnAnyMachine) {
       text.region = 500;
       text.threads = 2;
       text.memcg = "depth:2";
-      auto runner = Runner::Open(*Resolve(text), machine.kind, nullptr);
+      auto runner = Runner::Open(*Resolve(text), machine.kind, {});
       ASSERT_TRUE(runner.ok()) << runner.status();
       (*runner)->Execute();
       (*runner)->session().Drain();

@@ -1,6 +1,9 @@
 #include "tools/memsim/commands.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -8,8 +11,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "memsim/internal/range.h"
+#include "memsim/machine/machine_model.h"
 #include "memsim/report/render.h"
 #include "tools/memsim/output.h"
+#include "tools/memsim/output_file.h"
 
 namespace memsim {
 
@@ -82,6 +87,87 @@ int RunOne(const Options& options, Format format, const std::atomic<bool>* stop)
   return status == kOk && profile.partial ? kInterrupted : status;
 }
 
+// Everything that is checked before anything is simulated.
+absl::StatusOr<PftOptions> PreparePft(const Options& options) {
+  for (const absl::Status& status :
+       {internal::CheckRange("--pages", options.pages, 1, kMaxRegion),
+        internal::CheckRange("--seeds", options.seeds, 1, kMaxPftSeeds)}) {
+    if (!status.ok()) return status;
+  }
+  PftOptions pft;
+  auto columns = ParsePftColumns(options.columns, options.configuration);
+  if (!columns.ok()) return columns.status();
+  pft.columns = *std::move(columns);
+  const auto machine = LoadMachineModel(options.machine);
+  if (!machine.ok()) return machine.status();
+  auto published = LoadPublishedThroughput("pft-throughput-2015");
+  if (!published.ok()) return published.status();
+  pft.published = *std::move(published);
+  pft.machine = {machine->name, machine->given, FindCalibratedCells(machine->calibrated, pft.published)};
+  pft.clients = DefaultPftClients(machine->cpus());
+  if (!options.clients.empty()) {
+    auto clients = ParsePftClients(options.clients, machine->cpus());
+    if (!clients.ok()) return clients.status();
+    pft.clients = *std::move(clients);
+  }
+  pft.pages = options.pages;
+  pft.seeds = static_cast<int>(options.seeds);
+  pft.seed = pft.columns.front().seed;
+  return pft;
+}
+
+// How a machine file is named to `memsim run`: a bare name would be looked up among the models.
+std::string MachineArgument(const std::string& path) {
+  const bool is_path = absl::StrContains(path, "/") || absl::EndsWith(path, ".json");
+  return is_path ? path : "./" + path;
+}
+
+absl::StatusOr<SimProfileOptions> SimulationOptions(const Options& options) {
+  const absl::Status seeds = internal::CheckRange("--seeds", options.seeds, 1, kMaxPftSeeds);
+  if (!seeds.ok()) return seeds;
+  const auto sampler = FindSampler(options.sampler);
+  if (!sampler.ok()) return sampler.status();
+  if (options.profile != "attributed" && options.profile != "sampled" && options.profile != "marginal") {
+    return absl::NotFoundError(
+        absl::StrCat("--profile '", options.profile, "'; valid: attributed, sampled, marginal"));
+  }
+  SimProfileOptions simulation;
+  simulation.seeds = static_cast<int>(options.seeds);
+  simulation.sampler = *sampler;
+  simulation.strict = options.strict;
+  simulation.interrupts_charge = options.timer_charge;
+  simulation.marginal = options.profile == "marginal";
+  return simulation;
+}
+
+template <class Text, class Json, class Csv>
+int Simulate(const Options& options, bool line_detail, Text text, Json json, Csv csv) {
+  const auto format = FindFormat(options.format);
+  if (!format.ok()) return Refuse(format.status());
+  const auto configuration = Resolve(options.configuration);
+  if (!configuration.ok()) return Refuse(configuration.status());
+  auto simulation = SimulationOptions(options);
+  if (!simulation.ok()) return Refuse(simulation.status());
+  simulation->stop = InstallInterrupt();
+  simulation->line_detail = line_detail;
+  absl::StatusOr<SimProfile> profile;
+  {
+    Progress progress;
+    simulation->progress = [&](absl::string_view what, double done) { progress.Show(what, done); };
+    profile = MakeSimProfile(*configuration, *simulation);
+  }
+  if (absl::IsCancelled(profile.status())) {
+    Print("PARTIAL: interrupted before anything had been simulated\n");
+    return kInterrupted;
+  }
+  if (!profile.ok()) return Refuse(profile.status());
+  const Environment environment = ReadEnvironment();
+  const int status = PrintAs(
+      *format, [&] { return text(*profile, environment); }, [&] { return json(*profile, environment); },
+      [&] { return csv(*profile); });
+  return status == kOk && profile->partial ? kInterrupted : status;
+}
+
 struct Entry {
   std::string kind, name, summary;
 };
@@ -95,8 +181,15 @@ absl::StatusOr<std::vector<Entry>> Entries() {
   for (const GateInfo& gate : kGates) {
     entries.push_back({"gate", std::string(gate.name), std::string(gate.summary)});
   }
+  // The simulated machine is listed as what it can be: the machines of the model files.
   for (const MachineInfo& machine : kMachines) {
+    if (machine.kind == MachineKind::kSimulated) continue;
     entries.push_back({"machine", std::string(machine.name), std::string(machine.summary)});
+  }
+  const auto machines = AllMachineModels();
+  if (!machines.ok()) return machines.status();
+  for (const MachineModel& machine : *machines) {
+    entries.push_back({"machine", machine.name, machine.summary});
   }
   const auto workloads = AllWorkloads();
   if (!workloads.ok()) return workloads.status();
@@ -112,7 +205,7 @@ std::string ListText(const std::vector<Entry>& entries) {
     if (entry.kind != kind) absl::StrAppend(&text, kind.empty() ? "" : "\n", entry.kind, "s\n");
     kind = entry.kind;
     std::string name = entry.name;
-    name.resize(18, ' ');
+    name.resize(std::max<size_t>(18, name.size() + 1), ' ');
     absl::StrAppend(&text, "  ", name, entry.summary, "\n");
   }
   return text;
@@ -128,8 +221,45 @@ int Run(const Options& options) {
         internal::CheckRange("--samples", options.samples, 1, 10000000)}) {
     if (!status.ok()) return Refuse(status);
   }
+  if (options.configuration.machine != "native") {
+    return Simulate(options, false, &SimProfileText, &SimProfileJson, &SimProfileCsv);
+  }
+  if (options.strict || options.timer_charge) {
+    return Refuse(absl::InvalidArgumentError(
+        absl::StrCat(options.strict ? "--strict" : "--timer-charge", " needs a simulated machine; valid: "
+                     "--machine with a name of `memsim list` or a .json file")));
+  }
   const std::atomic<bool>* stop = InstallInterrupt();
   return options.demo ? RunDemo(options, *format, stop) : RunOne(options, *format, stop);
+}
+
+int Lines(const Options& options) {
+  if (options.configuration.machine == "native") {
+    return Refuse(absl::InvalidArgumentError(
+        "--machine 'native'; valid: a machine file (this CPU does not tell which lines move)"));
+  }
+  return Simulate(options, true, &SimLinesText, &SimLinesJson, &SimLinesCsv);
+}
+
+int Pft(const Options& options) {
+  const auto format = FindFormat(options.format);
+  if (!format.ok()) return Refuse(format.status());
+  auto pft = PreparePft(options);
+  if (!pft.ok()) return Refuse(pft.status());
+  pft->stop = InstallInterrupt();
+  const auto source = SimulatedPftSource(options.machine, options.pages, pft->stop);
+  if (!source.ok()) return Refuse(source.status());
+  absl::StatusOr<PftTable> table;
+  {
+    Progress progress;
+    pft->progress = [&](absl::string_view what, double done) { progress.Show(what, done); };
+    table = MakePftTable(*pft, *source);
+  }
+  if (!table.ok()) return Refuse(table.status());
+  const int status = PrintAs(
+      *format, [&] { return PftText(*table); }, [&] { return PftJson(*table, ReadEnvironment()); },
+      [&] { return PftCsv(*table); });
+  return status == kOk && table->partial ? kInterrupted : status;
 }
 
 int ExplainCommand(const Options& options) {
@@ -171,6 +301,57 @@ int Layout(const Options& options) {
   return PrintAs(
       *format, [&] { return LayoutText((*kernel)->name, structs); },
       [&] { return LayoutJson((*kernel)->name, structs); }, [&] { return LayoutCsv(structs); });
+}
+
+int CalibrateCommand(const Options& options) {
+  const auto format = FindFormat(options.format);
+  if (!format.ok()) return Refuse(format.status());
+  const int64_t seed = options.configuration.seed.value_or(1);
+  for (const absl::Status& status : {internal::CheckRange("--rounds", options.rounds, 1, 1000),
+                                     internal::CheckRange("--seed", seed, 0, INT64_MAX / 1000)}) {
+    if (!status.ok()) return Refuse(status);
+  }
+  std::optional<OutputFile> file;
+  CalibrateOptions calibrate;
+  if (options.has_output) {
+    auto checked = OutputFile::Check(options.output);
+    if (!checked.ok()) return Refuse(checked.status());
+    file = *std::move(checked);
+    calibrate.name = std::filesystem::path(options.output).stem().string();
+  }
+  calibrate.repetitions = static_cast<int>(options.rounds);
+  calibrate.seed = static_cast<uint64_t>(seed);
+  calibrate.stop = InstallInterrupt();
+  Calibration calibration;
+  {
+    Progress progress;
+    calibrate.progress = [&](absl::string_view what, double done) { progress.Show(what, done); };
+    auto result = Calibrate(calibrate);
+    if (!result.ok()) return Refuse(result.status());
+    calibration = *std::move(result);
+  }
+  const Environment environment = ReadEnvironment();
+  if (file.has_value() && !calibration.partial) {
+    const absl::Status written = file->Write(MachineModelJson(calibration.model, calibration.sources));
+    if (!written.ok()) return Refuse(written);
+  }
+  const auto text = [&] {
+    std::string usage;
+    if (!file.has_value()) {
+      usage = "no file was written; valid: memsim calibrate --output host.json\n"
+              "and then: memsim run --machine host.json\n";
+    } else if (calibration.partial) {
+      usage = absl::StrCat(file->path(), ": not written: interrupted\n");
+    } else {
+      usage = absl::StrCat(file->path(), ": written; it is used by: memsim run --machine ",
+                           MachineArgument(file->path()), "\n");
+    }
+    return absl::StrCat(CalibrationText(calibration, environment), "\n", usage);
+  };
+  const int status = PrintAs(
+      *format, text, [&] { return CalibrationJson(calibration, environment); },
+      [&] { return CalibrationCsv(calibration); });
+  return status == kOk && calibration.partial ? kInterrupted : status;
 }
 
 int List(const Options& options) {

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "memsim/measure/configuration.h"
 
@@ -18,12 +19,27 @@ struct Options {
   std::string event = "fault";
   bool brief = false;
   std::string structure;
+  std::string machine = "i7-3770";  // of pft and lines
+  std::string profile = "sampled";   // simulated: the most expensive view wanted
+  std::string sampler = "nmi";
+  bool timer_charge = false;
+  bool strict = false;
+  std::vector<std::string> columns;  // of pft; none: the kernels of 2015
+  std::string clients;               // of pft; empty: what mmtests takes
+  int64_t pages = 4096;              // of a client
+  int64_t seeds = 3;
+  int64_t rounds = 41;
+  std::string output;
+  bool has_output = false;
 };
 
 // Each prints its report and returns the exit status.
 int Run(const Options& options);
+int Lines(const Options& options);
+int Pft(const Options& options);
 int ExplainCommand(const Options& options);
 int Layout(const Options& options);
+int CalibrateCommand(const Options& options);
 int List(const Options& options);
 
 }  // namespace memsim

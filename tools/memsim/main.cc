@@ -23,8 +23,8 @@ void AddConfiguration(CLI::App* command, Options* options) {
                       "boot line: cgroup_disable=memory, cgroup_enable=memory, swapaccount=0|1")
       ->take_all();
   command->add_option("--config", c.config,
-                      "build: MEMCG=n, MEMCG_DEFAULT_ENABLED=n, MEMCG_SWAP=n; tracing only: "
-                      "PREEMPT_COUNT, PREEMPT_RCU, NUMA")
+                      "build: MEMCG=n, MEMCG_DEFAULT_ENABLED=n, MEMCG_SWAP=n; not on native: "
+                      "PREEMPT_COUNT, PREEMPT_RCU, NUMA, FRAME_POINTER, FUNCTION_TRACER, TICKET_LOCKS")
       ->take_all();
   command->add_option("--memsw", c.memsw, "on or off: charge memory+swap as well (default: on)");
   command->add_option("--order", c.order,
@@ -35,25 +35,73 @@ void AddConfiguration(CLI::App* command, Options* options) {
   command->add_option("--seed", c.seed, "seed of everything random (default: 1)");
 }
 
+void AddWorkload(CLI::App* command, Options* options) {
+  ConfigurationText& c = options->configuration;
+  command->add_option("--workload", c.workload, "pft, page_fault1, churn, or a .json file")
+      ->capture_default_str();
+  command->add_option("--threads", c.threads, "workers, one modelled CPU each (default: 1)");
+  command->add_option("--faults", c.faults,
+                      "pages per repetition, all workers together (default: the workload's, for each "
+                      "worker if simulated; with --rest fault then at most 8192)");
+  command->add_option("--region", c.region, "pages of address space of a worker (default: the workload's)");
+  command->add_option("--rest", c.rest,
+                      "what surrounds a charge: none (bare path), clear (zero a page), fault (a whole "
+                      "fault); default: none on native, fault on a simulated machine");
+}
+
+void AddSimulation(CLI::App* command, Options* options) {
+  command->add_option("--seeds", options->seeds, "simulated: runs, each with a seed of its own")
+      ->capture_default_str();
+  command->add_flag("--strict", options->strict, "simulated: every access waits for its turn; slow");
+  command->add_flag("--timer-charge", options->timer_charge,
+                    "simulated: a timer interrupt charges a page to the memcg of the task it interrupts");
+}
+
 void AddRun(CLI::App& app, Options* options) {
   CLI::App* run = app.add_subcommand(
       "run", "time and profile one configuration; without arguments: the comparison of May 2015");
   AddConfiguration(run, options);
+  AddWorkload(run, options);
   ConfigurationText& c = options->configuration;
-  run->add_option("--workload", c.workload, "pft, page_fault1, churn, or a .json file")
+  run->add_option("--machine", c.machine, "native, a machine model (see `memsim list`) or a .json file")
       ->capture_default_str();
-  run->add_option("--threads", c.threads, "workers, one modelled CPU each (default: 1)");
-  run->add_option("--faults", c.faults,
-                  "pages per repetition, all workers together (default: the workload's)");
-  run->add_option("--region", c.region, "pages of address space of a worker (default: the workload's)");
-  run->add_option("--rest", c.rest,
-                  "what surrounds a charge: none (bare path), clear (zero a page), fault (a real fault)")
+  AddSimulation(run, options);
+  run->add_option("--profile", options->profile,
+                  "simulated: attributed, sampled beside it, or marginal beside both")
+      ->capture_default_str();
+  run->add_option("--sampler", options->sampler,
+                  "simulated: nmi (a hardware counter's) or timer (held up while interrupts are off)")
       ->capture_default_str();
   run->add_option("--irq", c.irq, "stand-in for masking interrupts: flag, popf, none")
       ->capture_default_str();
   run->add_option("--repetitions", options->repetitions, "timed repetitions")->capture_default_str();
   run->add_option("--samples", options->samples, "profile samples wanted")->capture_default_str();
   AddFormat(run, options);
+}
+
+void AddLines(CLI::App& app, Options* options) {
+  CLI::App* lines = app.add_subcommand(
+      "lines", "which cache lines move between CPUs, and which fields do it, on a simulated machine");
+  AddConfiguration(lines, options);
+  AddWorkload(lines, options);
+  lines->add_option("--machine", options->machine, "a machine model or a .json file")->capture_default_str();
+  AddSimulation(lines, options);
+  AddFormat(lines, options);
+}
+
+void AddPft(CLI::App& app, Options* options) {
+  CLI::App* pft = app.add_subcommand(
+      "pft", "mmtests' table of the page fault test on a simulated machine, beside the published one");
+  pft->add_option("--machine", options->machine, "a machine model or a .json file")->capture_default_str();
+  pft->add_option("--clients", options->clients,
+                  "numbers of clients, as in 1,3,5 (default: 1,3,5,7,8 as far as the machine has CPUs)");
+  pft->add_option("--column", options->columns,
+                  "KERNEL[:MEMCG[:GATE]], as often as wanted (default: the three kernels of 2015)")
+      ->take_all();
+  pft->add_option("--pages", options->pages, "pages each client faults")->capture_default_str();
+  pft->add_option("--seeds", options->seeds, "simulations of each cell")->capture_default_str();
+  pft->add_option("--seed", options->configuration.seed, "the first seed (default: 1)");
+  AddFormat(pft, options);
 }
 
 void AddExplain(CLI::App& app, Options* options) {
@@ -74,6 +122,16 @@ void AddLayout(CLI::App& app, Options* options) {
   AddFormat(layout, options);
 }
 
+void AddCalibrate(CLI::App& app, Options* options) {
+  CLI::App* calibrate = app.add_subcommand(
+      "calibrate", "measure this host and write a machine file for `memsim run --machine`; 10 to 30 s");
+  calibrate->add_option("--output", options->output, "the machine file to write (default: none)");
+  calibrate->add_option("--rounds", options->rounds, "rounds; under 6 there is no 95 % interval")
+      ->capture_default_str();
+  calibrate->add_option("--seed", options->configuration.seed, "seed of the random walks (default: 1)");
+  AddFormat(calibrate, options);
+}
+
 // The configuration flags make the difference between one run and the demo.
 bool IsDemo(const CLI::App& run) {
   for (const CLI::Option* option : run.get_options()) {
@@ -91,8 +149,11 @@ int Main(int argc, char** argv) {
   app.require_subcommand(1);
   app.set_version_flag("--version", MEMSIM_VERSION);
   AddRun(app, &options);
+  AddLines(app, &options);
+  AddPft(app, &options);
   AddExplain(app, &options);
   AddLayout(app, &options);
+  AddCalibrate(app, &options);
   CLI::App* list =
       app.add_subcommand("list", "the names of kernels, gates, machines and workloads");
   AddFormat(list, &options);
@@ -112,8 +173,17 @@ int Main(int argc, char** argv) {
     options.demo = IsDemo(*run);
     return Run(options);
   }
+  if (app.got_subcommand("lines")) {
+    options.configuration.machine = options.machine;
+    return Lines(options);
+  }
+  if (app.got_subcommand("pft")) return Pft(options);
   if (app.got_subcommand("explain")) return ExplainCommand(options);
   if (app.got_subcommand("layout")) return Layout(options);
+  if (const CLI::App* calibrate = app.get_subcommand("calibrate"); calibrate->parsed()) {
+    options.has_output = calibrate->count("--output") > 0;
+    return CalibrateCommand(options);
+  }
   return List(options);
 }
 

@@ -16,6 +16,7 @@
 
 #include <cstdint>
 
+#include "memsim/internal/check.h"
 #include "memsim/internal/compiler.h"
 #include "memsim/memcg/image.h"
 
@@ -44,7 +45,7 @@ class EventPath {
   // __mem_cgroup_count_vm_event(): one PGFAULT in the memcg of the mm's owner.
   MEMSIM_OUT_OF_LINE void mem_cgroup_count_vm_event__(MmStruct<M>* mm, MemcgEvent event) {
     Scope scope(Fn::kCountVmEvent);
-    M::Work(3);  // switch on the event
+    M::Work(2);  // switch on the event: compare, branch
     CountVmEvent(mm, event);
   }
 
@@ -53,6 +54,9 @@ class EventPath {
     Scope scope(Fn::kMemCgroupFromTask);
     return Chase(task);
   }
+
+  // Under RCU: the memcg of a task.
+  MEMSIM_INLINED static Memcg* TaskMemcg(TaskStruct<M>* task) { return Chase(task); }
 
   // Under RCU: the memcg of the mm's owner.
   MEMSIM_INLINED Memcg* OwnerMemcg(MmStruct<M>* mm) {
@@ -68,8 +72,9 @@ class EventPath {
   // Counts `n` charged (or, negative, uncharged) pages. Interrupts are off.
   MEMSIM_OUT_OF_LINE void mem_cgroup_charge_statistics(Memcg* memcg, Page* page, Pages n) {
     Scope scope(Fn::kChargeStatistics);
-    M::Work(4);  // PageAnon, THP and sign tests
+    M::Work(8);  // branches of the PageAnon and THP tests, sign extension, sign test, stat reloaded
     const bool anon = page->PageAnon();
+    MEMSIM_CHECK(!page->Test(kPgHead), "huge pages are left out");
     auto& stat = memcg->ThisCpuStat();
     stat.count[anon ? kStatRss : kStatCache].add(n.n);
     stat.events[n.n > 0 ? kPgpgin : kPgpgout].add(1);

@@ -227,10 +227,11 @@ struct ModelledStaticKeyGate {
 
  private:
   template <class M>
-  static bool Site(bool answer) {
-    M::OnGate();
+  static bool Site(const bool& answer) {
+    M::OnGate();  // other CPUs may run first, and turn the key
+    const bool now = answer;
     M::Work(1);
-    return answer;
+    return now;
   }
 };
 

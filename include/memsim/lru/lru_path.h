@@ -37,9 +37,9 @@ class LruPath {
       M::Work(1);
     } else if (Memcg* memcg = page->mem_cgroup.load(); memcg == nullptr) [[unlikely]] {
       lruvec = &zone->lruvec;
-      M::Work(2);  // NULL test, address
+      M::Work(3);  // NULL test, address
     } else {
-      M::Work(4);  // NULL test, zone arithmetic
+      M::Work(10);  // NULL test; node and zone out of the flags; address
       lruvec = &memcg->ZoneInfo(page->zone_number()).lruvec;
     }
     M::Work(1);
@@ -75,13 +75,11 @@ class LruPath {
     const typename M::PartGuard part(Part::kLruBatch);
     Scope scope(Fn::kPagevecLruMoveFn);
     const int nr = static_cast<int>(pvec.nr.load());
-    Page* pages[kPagevecSize];
     {
       typename M::IrqGuard irq(IrqKind::kSaveRestore);
       LruLockRun locked;
       for (int i = 0; i < nr; ++i) {
         Page* page = pvec.pages[i].load();
-        pages[i] = page;
         locked.SwitchTo(self().ZoneOf(page));
         Lruvec<M>* lruvec = MaybeMemcgLruvec(page, locked.zone());
         page->flags.set(FlagBit(kPgLru));
@@ -92,8 +90,8 @@ class LruPath {
         lruvec->recent_rotated[0].add(1);
       }
     }
+    release_pages(pvec.pages, nr);
     pvec.nr.store(0);
-    release_pages(pages, nr);
   }
 
   // lru_add_drain(): empties this CPU's batch.
@@ -104,15 +102,15 @@ class LruPath {
 
   // Drops one reference of each page; pages without users leave the LRU, are uncharged as one list and
   // freed.
-  MEMSIM_OUT_OF_LINE void release_pages(Page** pages, int nr) {
+  MEMSIM_OUT_OF_LINE void release_pages(typename M::template Cell<Page*>* pages, int nr) {
     Scope scope(Fn::kReleasePages);
-    ListHead<M>* free_list = self().FreeListHead();
+    ListHead<M>* free_list = &self().Stack().pages_to_free;
     LruLockRun locked;
     int lock_batch = 0;
     int freed = 0;
     for (int i = 0; i < nr; ++i) {
-      Page* page = pages[i];
-      if (locked.zone() != nullptr && ++lock_batch == kClusterMax) locked.Drop();
+      Page* page = pages[i].load();
+      if (locked.zone() != nullptr && ++lock_batch == kSwapClusterMax) locked.Drop();
       if (!page->put_page_testzero()) continue;
       if (page->Test(kPgLru)) {
         if (locked.SwitchTo(self().ZoneOf(page))) lock_batch = 0;
@@ -133,8 +131,8 @@ class LruPath {
   MEMSIM_COLD int shrink_lruvec(Memcg* memcg, int zone_index, int want) {
     Scope scope(Fn::kShrinkLruvec);
     lru_add_drain();
-    Page* isolated[kClusterMax];
-    const int cap = want < kClusterMax ? want : kClusterMax;
+    auto& isolated = self().Stack().isolated;
+    const int cap = want < kSwapClusterMax ? want : kSwapClusterMax;
     Zone<M>* zone = self().ZoneAt(zone_index);
     Lruvec<M>& lruvec = memcg->ZoneInfo(static_cast<int>(zone->number.load())).lruvec;
     int nr = 0;
@@ -150,15 +148,13 @@ class LruPath {
             break;
           }
           TakeOffLru(page, zone);
-          isolated[nr++] = page;
+          isolated[nr++].store(page);
         }
       }
     }
     int freed = 0;
-    Page* release[kClusterMax];
-    int releasing = 0;
     for (int i = 0; i < nr; ++i) {
-      Page* page = isolated[i];
+      Page* page = isolated[i].load();
       if (page->flags.test_and_set(FlagBit(kPgLocked))) {
         PutBack(page);
         continue;
@@ -169,16 +165,13 @@ class LruPath {
         page->put_page_testzero();  // the mapping's reference; ours is still there
         ++freed;
       }
-      release[releasing++] = page;
     }
-    // Ours is the last reference unless the page was being unmapped elsewhere.
-    if (releasing > 0) release_pages(release, releasing);
+    // Ours is the last reference unless the page was put back or was being unmapped elsewhere.
+    if (nr > 0) release_pages(isolated, nr);
     return freed;
   }
 
  private:
-  static constexpr int kClusterMax = 32;
-
   using LruLockRun = ZoneRun<M, &Zone<M>::lru_lock>;
 
   // With CONFIG_MEMCG=n the look-up is an inline function that gives the zone's lists.
@@ -200,16 +193,12 @@ class LruPath {
   // An isolated page that could not be reclaimed returns to the head of its list.
   void PutBack(Page* page) {
     Zone<M>* zone = self().ZoneOf(page);
-    {
-      const SpinGuard hold(zone->lru_lock);
-      Lruvec<M>* lruvec = MaybeMemcgLruvec(page, zone);
-      page->flags.set(FlagBit(kPgLru));
-      MaybeUpdateLruSize(lruvec, kLruActiveAnon, 1);
-      list_add(page->lru, lruvec->lists[kLruActiveAnon]);
-      self().Stats().nr_lru_pages.add(1);
-    }
-    Page* pages[1] = {page};
-    release_pages(pages, 1);
+    const SpinGuard hold(zone->lru_lock);
+    Lruvec<M>* lruvec = MaybeMemcgLruvec(page, zone);
+    page->flags.set(FlagBit(kPgLru));
+    MaybeUpdateLruSize(lruvec, kLruActiveAnon, 1);
+    list_add(page->lru, lruvec->lists[kLruActiveAnon]);
+    self().Stats().nr_lru_pages.add(1);
   }
 };
 

@@ -15,6 +15,7 @@
 namespace memsim {
 
 inline constexpr int kPagevecSize = 14;
+inline constexpr int kSwapClusterMax = 32;  // pages of a reclaim batch, and under the LRU lock at a time
 
 template <class M, class Page>
 struct Pagevec {

@@ -24,6 +24,9 @@ struct BuildConfig {
   bool memcg_swap = true;             // CONFIG_MEMCG_SWAP and swapaccount=1: memory + memsw counters
   bool preempt_count = false;         // CONFIG_PREEMPT_COUNT: preempt_disable() is an increment
   RcuFlavour rcu = RcuFlavour::kFree;
+  bool ticket_locks = true;  // before CONFIG_QUEUED_SPINLOCKS (x86: since 4.2)
+  bool frame_pointer = true;  // CONFIG_FRAME_POINTER: x86's default before the ORC unwinder (4.14)
+  bool function_tracer = true;  // CONFIG_FUNCTION_TRACER: a NOP at a function's entry, as distributions build
   bool numa = true;  // CONFIG_NUMA: the numainfo tail of the event check exists
   FnSet inlined;     // source functions that the kernel's compiler folded into their callers
 

@@ -5,8 +5,11 @@
 // written mem_cgroup_count_vm_event__ here and printed under its kernel name.
 //
 // Units     pushes: registers saved by the prologue
-// Assumed   pushes, except mem_cgroup_try_charge: five registers are saved before the flag is tested
-//           in the annotated 4.0 disassembly (M. Gorman, 20150519151302.GG2462@suse.de)
+// Source    pushes of mem_cgroup_try_charge: five registers are saved before the flag is tested in the
+//           annotated 4.0 disassembly (M. Gorman, 20150519151302.GG2462@suse.de). Pushes of the other
+//           functions of the 2015 profile, and the instructions their Work() counts: what gcc 12.2 -O2 makes
+//           of functions of the same shape, counted by single steps; a kernel of 2015 had an older compiler
+// Assumed   the other pushes
 #ifndef MEMSIM_MACHINE_FUNCTIONS_H_
 #define MEMSIM_MACHINE_FUNCTIONS_H_
 
@@ -90,7 +93,7 @@ inline constexpr std::array<FnInfo, kFnCount> kFunctions = {{
      "count one PGFAULT in the memcg of the mm's owner"},
     {Fn::kPageLruvec, "mem_cgroup_page_lruvec", "mm/memcontrol.c", FnGroup::kMemcg, 0,
      "find the LRU lists a page belongs on"},
-    {Fn::kMemCgroupCommitCharge, "mem_cgroup_commit_charge", "mm/memcontrol.c", FnGroup::kMemcg, 2,
+    {Fn::kMemCgroupCommitCharge, "mem_cgroup_commit_charge", "mm/memcontrol.c", FnGroup::kMemcg, 0,
      "tie the page to the memcg that paid"},
     {Fn::kUnchargeList, "uncharge_list", "mm/memcontrol.c", FnGroup::kMemcg, 6,
      "collect the freed pages of one memcg"},

@@ -20,6 +20,8 @@
 //   M::Note(s)    a remark for `memsim explain`; nothing elsewhere
 //   M::OnGate()   one evaluation of mem_cgroup_disabled()
 //   M::EnterFault(), M::ClearPage()  where a real fault would take its exception and zero its page
+//   M::OnStage(s), M::MmapLock(word), M::FlushTlb(mm)  other parts of the fault that are not modelled step by
+//                 step: time on simulated, nothing elsewhere
 //   M::this_cpu_area()  the per-CPU area of the current CPU (the kernel's gs base)
 //   M::this_cpu_ptr()   the same as a pointer for plain accesses: one gs-relative load in the kernel
 //   M::cpu()      the current CPU
@@ -41,6 +43,7 @@
 #include "memsim/internal/compiler.h"
 #include "memsim/machine/build_config.h"
 #include "memsim/machine/functions.h"
+#include "memsim/machine/stage.h"
 #include "memsim/units.h"
 
 namespace memsim {
@@ -82,7 +85,8 @@ template <class Lock>
 class SpinGuard {
  public:
   MEMSIM_INLINED explicit SpinGuard(Lock& lock) : lock_(lock) { lock_.Lock(); }
-  MEMSIM_INLINED ~SpinGuard() { lock_.Unlock(); }
+  // A simulated run that is given up is unwound from wherever it waits, and that may be here.
+  MEMSIM_INLINED ~SpinGuard() noexcept(false) { lock_.Unlock(); }
   SpinGuard(const SpinGuard&) = delete;
   SpinGuard& operator=(const SpinGuard&) = delete;
 

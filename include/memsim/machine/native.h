@@ -280,6 +280,9 @@ struct Native {
     RestOfFault* rest = native::Head().rest;
     if (rest != nullptr) rest->ClearPage();
   }
+  static void OnStage(Stage) {}
+  static void MmapLock(const void*) {}
+  static void FlushTlb(const void*) {}
   static CpuId cpu() { return native::Head().cpu; }
   static std::byte* this_cpu_area() { return native::this_cpu; }
   static std::byte* this_cpu_ptr() { return native::this_cpu; }

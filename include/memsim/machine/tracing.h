@@ -3,8 +3,7 @@
 // n modelled CPUs take seeded turns on one host thread; a turn is one whole operation (one fault, the
 // unmap of one gather batch), so locks are never contended and the counts are exact.
 //
-// Counting  a modelled access is one instruction; Work(n) adds the rest; a Scope adds call, return and
-//           pushes as instructions, stack loads and stack stores
+// Counting  see counts.h
 // Errors    none: it observes
 // Assumed   After(): one operation takes 1 microsecond of the machine's own clock
 #ifndef MEMSIM_MACHINE_TRACING_H_
@@ -17,44 +16,13 @@
 #include "absl/container/flat_hash_set.h"
 #include "memsim/machine/arena.h"
 #include "memsim/machine/build_config.h"
+#include "memsim/machine/counts.h"
 #include "memsim/machine/deferred.h"
 #include "memsim/machine/machine.h"
 #include "memsim/machine/native.h"
 #include "memsim/machine/observed_fields.h"
 
 namespace memsim {
-
-// Exact counts of steps.
-struct Counts {
-  uint64_t calls = 0;         // of the function itself, when it is out of line
-  uint64_t instructions = 0;  // modelled accesses + Work + frames
-  uint64_t loads = 0;         // modelled accesses that read
-  uint64_t stores = 0;        // modelled accesses that write
-  uint64_t stack_loads = 0;
-  uint64_t stack_stores = 0;
-  uint64_t rmw = 0;          // LOCK instructions, lock acquisitions included
-  uint64_t percpu_incs = 0;  // read-modify-writes of per-CPU data without LOCK
-  uint64_t gs_insns = 0;     // gs-relative instructions
-  uint64_t irq_off = 0;      // sections with interrupts off
-  uint64_t locks = 0;        // spinlock acquisitions
-  uint64_t gates = 0;        // evaluations of mem_cgroup_disabled()
-
-  void Add(const Counts& other);
-};
-
-struct TraceCounts {
-  std::array<std::array<Counts, kFnCount>, kPartCount> by_function{};
-  // Distinct cache lines that memcg functions touched, summed over the operations of a part; the page
-  // array is kept apart, because the fault owns that line anyway.
-  std::array<uint64_t, kPartCount> lines{};
-  std::array<uint64_t, kPartCount> page_lines{};
-  std::array<uint64_t, kPartCount> operations{};
-
-  const Counts& of(Part part, Fn fn) const {
-    return by_function[static_cast<size_t>(part)][static_cast<size_t>(fn)];
-  }
-  Counts Memcg(Part part) const;  // sum over the controller's functions
-};
 
 // One recorded step.
 struct TraceEvent {
@@ -77,17 +45,18 @@ struct TraceEvent {
 
 class TraceContext {
  public:
-  TraceContext(const Arena* arena, BuildConfig config) : arena_(arena), config_(config) {}
+  TraceContext(const Arena* arena, BuildConfig config)
+      : arena_(arena), config_(config), step_(&counts_, config) {}
 
   void SetCpuAreas(uint64_t begin, uint64_t end) { cpu_begin_ = begin, cpu_end_ = end; }
   void SetPageArray(uint64_t begin, uint64_t end) { page_begin_ = begin, page_end_ = end; }
 
-  void BeginOperation(Part part) { part_ = part; }
+  void BeginOperation(Part part) { step_.SetPart(part); }
   void EndOperation();
   // Attributes to another part for the length of an LRU batch; returns the part before.
   Part EnterPart(Part part) {
-    const Part before = part_;
-    part_ = part;
+    const Part before = step_.part();
+    step_.SetPart(part);
     return before;
   }
   void LeavePart(Part before);
@@ -99,7 +68,7 @@ class TraceContext {
   void OnGate();
   void OnIrq(bool off);
   void OnLock(const Access& access, bool acquire);
-  void OnSection(TraceEvent::Type type);
+  void OnNesting(NestingKind kind, TraceEvent::Type type);
   void OnThisCpuPtr();
   void OnNote(const char* text);
 
@@ -113,11 +82,9 @@ class TraceContext {
   void Record(std::vector<TraceEvent>* events) { events_ = events; }
 
  private:
-  static constexpr int kMaxDepth = 64;
-
-  Counts& Here() { return counts_.by_function[static_cast<size_t>(part_)][static_cast<size_t>(owner_)]; }
   void Touch(uint64_t offset);
   void Emit(TraceEvent event);
+  void EmitPlain(TraceEvent::Type type);
   void CountLines();
 
   const Arena* arena_;
@@ -125,12 +92,8 @@ class TraceContext {
   uint64_t cpu_begin_ = 0, cpu_end_ = 0;
   uint64_t page_begin_ = 0, page_end_ = 0;
   uint64_t operations_ = 0;
-  Part part_ = Part::kCharge;
-  Fn owner_ = Fn::kHandleMmFault;  // inlined functions count for their caller
-  int depth_ = 0;
-  std::array<Fn, kMaxDepth> scopes_{};
-  std::array<Fn, kMaxDepth> owners_{};
   TraceCounts counts_;
+  StepCounter step_;
   std::array<absl::flat_hash_set<uint64_t>, kPartCount> lines_;
   std::array<absl::flat_hash_set<uint64_t>, kPartCount> page_lines_;
   std::vector<TraceEvent>* events_ = nullptr;
@@ -183,14 +146,14 @@ class IrqGuard {
   IrqGuard& operator=(const IrqGuard&) = delete;
 };
 
-template <TraceEvent::Type kBegin, TraceEvent::Type kEnd>
+template <NestingKind kNesting, TraceEvent::Type kBegin, TraceEvent::Type kEnd>
 class SectionGuard {
  public:
   SectionGuard() {
-    if (context != nullptr) context->OnSection(kBegin);
+    if (context != nullptr) context->OnNesting(kNesting, kBegin);
   }
   ~SectionGuard() {
-    if (context != nullptr) context->OnSection(kEnd);
+    if (context != nullptr) context->OnNesting(kNesting, kEnd);
   }
   SectionGuard(const SectionGuard&) = delete;
   SectionGuard& operator=(const SectionGuard&) = delete;
@@ -240,8 +203,10 @@ struct Tracing {
   using SpinLock = tracing::SpinLock;
   using IrqGuard = tracing::IrqGuard;
   using PreemptGuard =
-      tracing::SectionGuard<TraceEvent::Type::kPreemptOff, TraceEvent::Type::kPreemptOn>;
-  using RcuGuard = tracing::SectionGuard<TraceEvent::Type::kRcuLock, TraceEvent::Type::kRcuUnlock>;
+      tracing::SectionGuard<NestingKind::kPreempt, TraceEvent::Type::kPreemptOff,
+                            TraceEvent::Type::kPreemptOn>;
+  using RcuGuard = tracing::SectionGuard<NestingKind::kRcu, TraceEvent::Type::kRcuLock,
+                                         TraceEvent::Type::kRcuUnlock>;
   using Scope = tracing::Scope;
   using PartGuard = tracing::PartGuard;
   using CpuHead = native::CpuHead;
@@ -258,6 +223,9 @@ struct Tracing {
   }
   static void EnterFault() {}
   static void ClearPage() {}
+  static void OnStage(Stage) {}
+  static void MmapLock(const void*) {}
+  static void FlushTlb(const void*) {}
   static CpuId cpu() { return native::Head().cpu; }
   static std::byte* this_cpu_area() { return native::this_cpu; }
   static std::byte* this_cpu_ptr() {

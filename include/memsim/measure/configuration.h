@@ -51,6 +51,7 @@ inline constexpr std::array<OffInfo, 5> kOffKinds = {{
 struct Configuration {
   const Kernel* kernel = nullptr;
   GateKind gate = GateKind::kFlag;
+  std::shared_ptr<const MachineModel> machine;  // null: native
   Workload workload;
   Placement placement;
   BuildConfig build;
@@ -65,6 +66,9 @@ struct Configuration {
   OffKind off() const;
   std::string memcg() const;    // "disabled", "root", "depth:2"
   std::string command() const;  // the `memsim run` line that gives this configuration
+  MachineKind machine_kind() const {
+    return machine == nullptr ? MachineKind::kNative : MachineKind::kSimulated;
+  }
 };
 
 absl::string_view RestName(RestKind rest);
@@ -75,10 +79,11 @@ absl::StatusOr<IrqStandIn> FindIrq(absl::string_view name);
 // What the user wrote, as text; empty is "the default".
 struct ConfigurationText {
   std::string kernel = "v4.0-chargefirst";
+  std::string machine = "native";  // or a machine file, by name or path
   std::string gate;
   std::string memcg;   // disabled | root | depth:N
   std::string workload = "pft";
-  std::string rest = "none";
+  std::string rest;    // none | clear | fault; empty: fault on a simulated machine, else none
   std::string irq = "flag";
   std::string order;   // charge-first | uptodate-first
   std::string memsw;   // on | off
@@ -91,15 +96,23 @@ struct ConfigurationText {
 // Errors    InvalidArgument or NotFound, one line that says what is valid
 absl::StatusOr<Configuration> Resolve(const ConfigurationText& text);
 
-// One world of a configuration on one machine, and its streams. Runners that are compared are given the
-// same `rest`.
+// How a configuration is run.
+struct RunnerOptions {
+  const std::atomic<bool>* stop = nullptr;
+  // Native.
+  CpuObserver* observer = nullptr;
+  RestObjects rest = {};  // Runners that are compared are given the same
+  // Simulated.
+  bool strict = false;
+  SimOptions sim = {};
+};
+
+// One world of a configuration on one machine, and its streams.
 class Runner {
  public:
+  // On kSimulated the configuration's machine, or the widest there is.
   static absl::StatusOr<std::unique_ptr<Runner>> Open(const Configuration& configuration,
-                                                      MachineKind machine,
-                                                      const std::atomic<bool>* stop,
-                                                      CpuObserver* observer = nullptr,
-                                                      RestObjects rest = {});
+                                                      MachineKind machine, RunnerOptions options);
   // The whole workload once.
   ExecResult Execute() {
     work_.Reset();

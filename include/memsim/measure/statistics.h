@@ -20,6 +20,9 @@ struct Interval {
 // `values` need not be sorted; empty gives 0.
 double Median(std::vector<double> values);
 
+// For rates of the same work. Values above 0; empty gives 0.
+double HarmonicMean(const std::vector<double>& values);
+
 // The median with an interval from order statistics: no assumption about the distribution, only that
 // the values are independent. Fewer than six values cannot give 95 %: then the interval is their range
 // and `confidence` says what that covers.
@@ -33,6 +36,10 @@ Interval BootstrapInterval(int rounds, uint64_t seed,
 
 // Least-squares slope of y over x; both have the same size, at least two different x.
 double Slope(const std::vector<double>& x, const std::vector<double>& y);
+
+// Spearman's rank correlation of two lists of one size, ties sharing their mean rank: 1 for the same order,
+// -1 for the opposite. NaN for fewer than three values or a list of equal ones.
+double RankCorrelation(const std::vector<double>& x, const std::vector<double>& y);
 
 // 95 % interval of a share: Wilson's, `hits` of `total` samples.
 Interval ShareInterval(int64_t hits, int64_t total);

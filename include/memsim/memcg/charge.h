@@ -36,8 +36,11 @@ class ChargePath {
     Scope scope(Fn::kMemCgroupTryCharge);
     Memcg* memcg = nullptr;
     int result = kCharged;
+    M::Work(4);  // stack frame, an argument kept
     if (self().Enabled()) {
-      M::Work(4);  // tests of SwapCache, THP head, swap accounting, result
+      // Branches of the SwapCache, THP and accounting tests; SwapCache and THP again out of a register;
+      // arguments of two calls; test of the result, and the value.
+      M::Work(18);
       MEMSIM_CHECK(!page->Test(kPgSwapCache), "a fresh anonymous page is not in the swap cache");
       MEMSIM_CHECK(!page->Test(kPgHead), "huge pages are left out");
       if constexpr (!K::kSwapTestInside) KeepLoad(self().globals.do_swap_account.load());
@@ -59,7 +62,7 @@ class ChargePath {
     typename M::RcuGuard rcu;
     Memcg* memcg;
     do {
-      M::Work(3);  // NULL tests of mm and memcg, result of tryget
+      M::Work(5);  // NULL tests of mm and memcg, the value
       memcg = self().OwnerMemcg(mm);
       if (memcg == nullptr) memcg = self().globals.root_mem_cgroup.load();
     } while (!memcg->css.css_tryget_online());
@@ -69,7 +72,7 @@ class ChargePath {
   // Takes `n` pages from this CPU's stock or from the counters.
   MEMSIM_OUT_OF_LINE int try_charge(Memcg* memcg, Pages n) {
     Scope scope(Fn::kTryCharge);
-    M::Work(2);
+    M::Work(8);  // stack frame, the larger of batch and n, branch of the root test, the value
     if (memcg == self().globals.root_mem_cgroup.load()) {
       M::Note("root is never charged");
       return kCharged;
@@ -89,19 +92,24 @@ class ChargePath {
     M::Work(2);  // NULL test: the switch may have been off when try_charge asked
     if (memcg == nullptr) return;
     commit_charge(page, memcg, /*lrucare=*/false);
-    M::Work(2);  // THP test, arguments
+    MEMSIM_CHECK(!page->Test(kPgHead), "huge pages are left out");
+    M::Work(19);  // registers saved behind the gate, branch of the THP test, arguments of three calls
     {
       typename M::IrqGuard irq(IrqKind::kDisableEnable);
       self().mem_cgroup_charge_statistics(memcg, page, Pages(1));
       self().memcg_check_events(memcg, page->zone_number());
     }
-    KeepLoad(self().globals.do_swap_account.load());
+    M::Work(1);
+    if (self().globals.do_swap_account.load() != 0) {
+      M::Work(1);
+      MEMSIM_CHECK(!page->Test(kPgSwapCache), "a fresh anonymous page is not in the swap cache");
+    }
   }
 
   // `lrucare`: the page may be on an LRU list already. A fresh anonymous page never is.
   MEMSIM_OUT_OF_LINE void commit_charge(Page* page, Memcg* memcg, bool lrucare) {
     Scope scope(Fn::kCommitCharge);
-    M::Work(1);  // lrucare
+    M::Work(4);  // lrucare, before and after
     MEMSIM_CHECK(!lrucare, "swap-in and page replacement are left out");
     page->mem_cgroup.store(memcg);
   }
@@ -116,6 +124,18 @@ class ChargePath {
     Scope scope(Fn::kCancelCharge);
     if (memcg == self().globals.root_mem_cgroup.load()) return;
     self().ReturnCharge(memcg, n);
+  }
+
+  // What an interrupt may charge at any instruction of the task below it, as 4.x does for socket buffers: one
+  // page, straight to the counters, and back. The stock is not for interrupts.
+  MEMSIM_COLD void ChargeFromInterrupt() {
+    Image<T>& k = self();
+    if (!k.compiled_in() || !k.Enabled()) return;
+    Memcg* memcg = k.TaskMemcg(k.Stats().current_task.load());
+    if (memcg == nullptr || memcg == k.globals.root_mem_cgroup.load()) return;
+    PageCounter<M>* failed = nullptr;
+    if (!memcg->memory.page_counter_try_charge(Pages(1), &failed)) return;
+    memcg->memory.page_counter_uncharge(Pages(1));
   }
 
  private:

@@ -60,14 +60,18 @@ struct Bundle : DataBundle<Kernel_, M_> {
   using Knobs = Knobs_;
 };
 
-// The list head that release_pages() keeps on its stack.
-template <class M>
-struct StackList {
+// What release_pages() and reclaim keep on their stack.
+template <class M, class Page>
+struct StackFrame {
   static constexpr absl::string_view kTypeName = "stack frame";
   ListHead<M> pages_to_free;
+  typename M::template Cell<Page*> isolated[kSwapClusterMax];
   static constexpr auto Fields() {
-    using Self = StackList;
-    return std::array{MEMSIM_FIELD(Self, pages_to_free, kOwnCpu, "pages without users, to be freed")};
+    using Self = StackFrame;
+    return std::array{
+        MEMSIM_FIELD(Self, pages_to_free, kOwnCpu, "pages without users, to be freed"),
+        MEMSIM_FIELD_ARRAY(Self, isolated, kOwnCpu, "pages that reclaim took off the LRU"),
+    };
   }
 };
 
@@ -80,7 +84,8 @@ struct CpuArea {
   alignas(64) Pagevec<M, typename T::Page> lru_add_pvec;
   alignas(64) PerCpuPages<M> pageset;
   alignas(64) CpuStats<M> stats;
-  alignas(64) StackList<M> free_list_frame;
+  alignas(64) StackFrame<M, typename T::Page> stack;
+  alignas(64) MmuGatherBatch<M, typename T::Page> gather;
   // Dynamically allocated per-CPU data (memcg statistics, reference counts) follows.
 };
 

@@ -53,9 +53,10 @@ class ImageData {
   static PerCpuPages<M>& ThisCpuPageset() {
     return reinterpret_cast<Area*>(M::this_cpu_ptr())->pageset;
   }
-  // Head of the list that release_pages() builds.
-  static ListHead<M>* FreeListHead() {
-    return &reinterpret_cast<Area*>(M::this_cpu_area())->free_list_frame.pages_to_free;
+  // Of the task that runs on this CPU: addresses it has in a register.
+  static StackFrame<M, Page>& Stack() { return reinterpret_cast<Area*>(M::this_cpu_area())->stack; }
+  static MmuGatherBatch<M, Page>& Gather() {
+    return reinterpret_cast<Area*>(M::this_cpu_area())->gather;
   }
 
   Zone<M>* ZoneAt(int index) {

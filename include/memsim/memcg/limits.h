@@ -24,8 +24,6 @@
 
 namespace memsim {
 
-inline constexpr int kSwapClusterMax = 32;
-
 template <class T>
 class LimitPath {
  public:

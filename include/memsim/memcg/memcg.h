@@ -155,7 +155,7 @@ template <class M, typename M::SpinLock Zone<M>::*kLock>
 class ZoneRun {
  public:
   ZoneRun() = default;
-  MEMSIM_INLINED ~ZoneRun() { Drop(); }
+  MEMSIM_INLINED ~ZoneRun() noexcept(false) { Drop(); }  // see SpinGuard
   ZoneRun(const ZoneRun&) = delete;
   ZoneRun& operator=(const ZoneRun&) = delete;
 

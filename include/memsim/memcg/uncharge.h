@@ -61,7 +61,9 @@ class UnchargePath {
     for (ListHead<M>* next = list->next.load(); next != list;) {
       page = Page::FromLru(next);
       next = page->lru.next.load();
-      M::Work(6);  // NULL, owner, THP and end tests, two counts
+      // Address of the page; NULL, owner and end tests, two each; branches of the THP and PageAnon tests;
+      // two counts.
+      M::Work(15);
       Memcg* memcg = page->mem_cgroup.load();
       if (memcg == nullptr) continue;  // faulted in while the controller was off
       if (memcg != gathered.memcg) {
@@ -69,6 +71,7 @@ class UnchargePath {
         gathered = Gathered{};
         gathered.memcg = memcg;
       }
+      MEMSIM_CHECK(!page->Test(kPgHead), "huge pages are left out");
       Pages& kind = page->PageAnon() ? gathered.anon : gathered.file;
       kind = kind + Pages(1);
       page->mem_cgroup.store(nullptr);

@@ -72,10 +72,10 @@ class World {
   const WorldPlan& plan() const { return plan_; }
   Mailboxes& mailboxes() { return mailboxes_; }
   MmStruct<M>* mm(int index) { return mms_[static_cast<size_t>(index)]; }
-  // The thread of an mm that runs on `cpu`. Its owner is the one on CPU 0; a thread of its own for every
-  // other CPU, because what current says about a fault (memcg_oom, over high) belongs to one thread.
+  // Who runs an mm on `cpu`: its owner at home, elsewhere that CPU's thread, because what current says about
+  // a fault (memcg_oom, over high) belongs to one thread at a time.
   TaskStruct<M>* task(int mm, CpuId cpu) {
-    return cpu == 0 ? tasks_[static_cast<size_t>(mm)] : threads_[static_cast<size_t>(mm)] + (cpu - 1);
+    return cpu == plan_.mms[static_cast<size_t>(mm)].home ? tasks_[static_cast<size_t>(mm)] : threads_ + cpu;
   }
   Memcg* memcg(int index) { return image_->memcgs[static_cast<size_t>(index)]; }
   std::byte* area(CpuId cpu) {
@@ -133,10 +133,11 @@ class World {
     uint64_t bytes = 16 * kPage;
     bytes += AreaStride(plan) * static_cast<uint64_t>(plan.cpus);
     bytes += sizeof(Zone<M>) * kMaxNrZones;
+    bytes += sizeof(TaskStruct<M>) * static_cast<uint64_t>(plan.cpus) + kPage;
     bytes += plan.memcgs.size() * (sizeof(Memcg) + sizeof(MemCgroupPerNode<M>) + sizeof(CssSet<M>) +
                                    2 * sizeof(ThresholdAry<M>) + 512);
     for (const MmSpec& mm : plan.mms) {
-      bytes += sizeof(MmStruct<M>) + sizeof(TaskStruct<M>) * static_cast<uint64_t>(plan.cpus) + 256;
+      bytes += sizeof(MmStruct<M>) + sizeof(TaskStruct<M>) + 256;
       bytes += Tables(mm) * sizeof(PageTable<M>) + kPage;
     }
     return bytes + sizeof(Page) * static_cast<uint64_t>(plan.memory.n);
@@ -178,7 +179,8 @@ class World {
       name(a.lru_add_pvec, "lru_add_pvec");
       name(a.pageset, "pageset");
       name(a.stats, "stats");
-      name(a.free_list_frame, "stack");
+      name(a.stack, "stack");
+      name(a.gather, "gather");
     }
   }
 
@@ -274,12 +276,8 @@ class World {
   // Behind everything else: addresses do not depend on whether there is more than one CPU.
   MEMSIM_COLD void PlaceThreads() {
     static_assert(sizeof(TaskStruct<M>) % kCacheLine == 0, "no two threads share a line");
-    const uint64_t others = static_cast<uint64_t>(plan_.cpus) - 1;
-    if (others == 0) return;
-    for (size_t i = 0; i < plan_.mms.size(); ++i) {
-      threads_.push_back(
-          arena_.template New<TaskStruct<M>>(absl::StrCat("task ", i, " thread"), others, 64));
-    }
+    if (plan_.cpus == 1) return;
+    threads_ = arena_.template New<TaskStruct<M>>("thread", static_cast<uint64_t>(plan_.cpus), 64);
   }
 
   MEMSIM_COLD void PlacePages() {
@@ -309,7 +307,7 @@ class World {
   std::vector<uint64_t> ref_offsets_;
   std::vector<CssSet<M>*> css_sets_;
   std::vector<TaskStruct<M>*> tasks_;    // by mm: the owner
-  std::vector<TaskStruct<M>*> threads_;  // by mm: an array, one for each CPU but the first
+  TaskStruct<M>* threads_ = nullptr;     // by CPU; null when there is but one
   std::vector<MmStruct<M>*> mms_;
 };
 

@@ -10,8 +10,8 @@
 // Units     vpn: page number in the address space; a gather batch holds 510 pages
 // Threads   entries under their table's lock; free lists under zone->lock, per-CPU lists by their CPU
 // Errors    VM_FAULT_OOM when the charge was refused; nothing is mapped and nothing stays charged
-// Left out  VMA look-up, mmap_lock, page-table pages and their charge, TLB, swap, watermarks; the first
-//           gather batch of a teardown, which holds 8 pages on the stack
+// Left out  page-table pages and their charge, swap, watermarks; the first gather batch of a teardown, which
+//           holds 8 pages on the stack. VMA look-up, mmap_lock, TLB are stages: time on simulated, no steps
 // Changed   one per-CPU free list for all zones (the kernel: one per zone); fresh zones hand out pages
 //           in address order
 #ifndef MEMSIM_PAGE_FAULT_PATH_H_
@@ -24,8 +24,6 @@
 #include "memsim/memcg/image.h"
 
 namespace memsim {
-
-inline constexpr int kGatherBatch = 510;  // MAX_GATHER_BATCH: a page of pointers less its header
 
 enum class FaultResult : uint8_t {
   kMapped,
@@ -43,6 +41,7 @@ class FaultPath {
     Scope scope(Fn::kHandleMmFault);
     Image<T>& k = self();
     M::EnterFault();
+    M::MmapLock(&mm->accounting);
     k.Stats().pgfault.add(1);
     k.mem_cgroup_count_vm_event(mm, kPgfault);
     TaskStruct<M>* current = nullptr;
@@ -52,6 +51,7 @@ class FaultPath {
       current->memcg_oom_may_oom.store(1);
     }
     const FaultResult result = do_anonymous_page(mm, vpn);
+    M::MmapLock(&mm->accounting);
     if (k.compiled_in()) {
       current->memcg_oom_may_oom.store(0);
       if (result == FaultResult::kOom) [[unlikely]] k.mem_cgroup_oom_synchronize();
@@ -68,9 +68,9 @@ class FaultPath {
   // Clears the entries of [vpn, vpn + n) and frees the pages in gather batches. The pages unmapped.
   MEMSIM_OUT_OF_LINE Pages zap_pte_range(MmStruct<M>* mm, uint64_t vpn, Pages n) {
     Scope scope(Fn::kZapPteRange);
-    Page* gather[kGatherBatch];
-    int gathered = 0;
+    MmuGatherBatch<M, Page>& batch = self().Gather();
     int64_t unmapped = 0;
+    batch.nr.store(0);
     const uint64_t end = vpn + static_cast<uint64_t>(n.n);
     while (vpn < end) {
       const uint64_t table_end = (vpn / kPtrsPerPte + 1) * kPtrsPerPte;
@@ -78,19 +78,16 @@ class FaultPath {
       {
         PageTable<M>& table = mm->TableOf(vpn);
         const SpinGuard hold(table.ptl);
-        for (; vpn < stop && gathered < kGatherBatch; ++vpn) {
+        bool full = false;
+        for (; vpn < stop && !full; ++vpn) {
           Page* page = ClearPte(table, vpn);
-          if (page != nullptr) gather[gathered++] = page;
+          if (page != nullptr) full = tlb_remove_page(batch, page);
         }
       }
-      if (gathered == kGatherBatch) {
-        free_pages_and_swap_cache(gather, gathered);
-        unmapped += gathered;
-        gathered = 0;
-      }
+      if (batch.nr.load() == kGatherBatch) unmapped += tlb_flush_mmu(mm, batch);
     }
-    if (gathered > 0) free_pages_and_swap_cache(gather, gathered);
-    return Pages(unmapped + gathered);
+    if (batch.nr.load() > 0) unmapped += tlb_flush_mmu(mm, batch);
+    return Pages(unmapped);
   }
 
   // Reclaim: clears the entry that maps `page`, if there still is one. The page is locked.
@@ -150,6 +147,7 @@ class FaultPath {
 
   MEMSIM_INLINED void page_add_new_anon_rmap(Page* page, MmStruct<M>* mm, uint64_t vpn) {
     Scope scope(Fn::kAddNewAnonRmap);
+    M::OnStage(Stage::kRmap);
     page->_mapcount.store(0);
     self().Stats().nr_anon_pages.add(1);
     page->mapping.store(Page::AnonMapping(mm));
@@ -161,6 +159,7 @@ class FaultPath {
     auto& pte = table.pte[vpn % kPtrsPerPte];
     const uint32_t entry = pte.load();
     if (entry == 0) return nullptr;
+    M::OnStage(Stage::kUnmapPage);
     pte.store(0);
     Page* page = self().PageAt(entry - 1);
     page->_mapcount.add(-1);
@@ -168,14 +167,37 @@ class FaultPath {
     return page;
   }
 
-  void free_pages_and_swap_cache(Page** pages, int nr) {
+  // True when the batch is full.
+  MEMSIM_INLINED bool tlb_remove_page(MmuGatherBatch<M, Page>& batch, Page* page) {
+    const uint32_t nr = batch.nr.load();
+    batch.pages[nr].store(page);
+    batch.nr.store(nr + 1);
+    M::Work(2);  // is there room
+    return nr + 1 == kGatherBatch;
+  }
+
+  // The pages freed.
+  int64_t tlb_flush_mmu(MmStruct<M>* mm, MmuGatherBatch<M, Page>& batch) {
+    const int nr = static_cast<int>(batch.nr.load());
+    M::FlushTlb(mm);
+    free_pages_and_swap_cache(batch.pages, nr);
+    batch.nr.store(0);
+    return nr;
+  }
+
+  void free_pages_and_swap_cache(typename M::template Cell<Page*>* pages, int nr) {
     self().lru_add_drain();
+    for (int i = 0; i < nr; ++i) {
+      M::Work(2);
+      MEMSIM_CHECK(!pages[i].load()->Test(kPgSwapCache), "swap is left out");
+    }
     self().release_pages(pages, nr);
   }
 
   // A page with one reference and clean flags from this CPU's list, or null.
   MEMSIM_INLINED Page* alloc_page() {
     Scope scope(Fn::kAllocPage);
+    M::OnStage(Stage::kAllocPage);
     PerCpuPages<M>& pcp = self().ThisCpuPageset();
     if (pcp.count.load() == 0) [[unlikely]] {
       if (!rmqueue_bulk(pcp)) return nullptr;
@@ -189,6 +211,7 @@ class FaultPath {
   }
 
   void free_page(Page* page, PerCpuPages<M>& pcp) {
+    M::OnStage(Stage::kFreePage);
     page->mapping.store(nullptr);
     const uint64_t zone_bits = page->flags.load() >> kZoneShift << kZoneShift;
     page->flags.store(zone_bits);

@@ -1,6 +1,7 @@
-// Per-CPU lists of free pages and the per-CPU counters of the fault that are not the controller's.
+// Per-CPU lists of free pages, the batch of zapped pages, and the per-CPU counters of the fault that are not
+// the controller's.
 //
-// Mirrors   struct per_cpu_pages, vm_event_states; linux v4.0
+// Mirrors   struct per_cpu_pages, vm_event_states, struct mmu_gather_batch; linux v4.0
 // Threads   owned by its CPU
 #ifndef MEMSIM_PAGE_PAGE_LISTS_H_
 #define MEMSIM_PAGE_PAGE_LISTS_H_
@@ -29,6 +30,30 @@ struct PerCpuPages {
     return std::array{
         MEMSIM_FIELD(Self, count, kOwnCpu, "pages on the list"),
         MEMSIM_FIELD(Self, list, kOwnCpu, "free pages, most recently freed first"),
+    };
+  }
+};
+
+// The pages of a teardown between zapping and freeing: a page of pointers less its header. The kernel
+// allocates it for the task; here every CPU has one.
+inline constexpr int kGatherBatch = 510;  // MAX_GATHER_BATCH
+
+template <class M, class Page>
+struct MmuGatherBatch {
+  static constexpr absl::string_view kTypeName = "struct mmu_gather_batch";
+
+  Unmodelled<8> next;
+  typename M::template Cell<uint32_t> nr;
+  Unmodelled<4> max;
+  typename M::template Cell<Page*> pages[kGatherBatch];
+
+  static constexpr auto Fields() {
+    using Self = MmuGatherBatch;
+    return std::array{
+        MEMSIM_FIELD(Self, next, kNone, "next batch"),
+        MEMSIM_FIELD(Self, nr, kOwnCpu, "pages in the batch"),
+        MEMSIM_FIELD(Self, max, kNone, "size of the batch"),
+        MEMSIM_FIELD_ARRAY(Self, pages, kOwnCpu, "zapped pages, to be freed"),
     };
   }
 };

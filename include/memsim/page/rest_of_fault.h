@@ -55,6 +55,8 @@ class RestOfFault {
   }
   // Outside the timed part: makes every page of the real region fault again.
   void Recycle();
+  // Zeroes one page as the kernel does. Out of line, so that a profile can tell it from the modelled path.
+  static void ZeroPage(char* page);
 
  private:
   explicit RestOfFault(RestKind kind);
@@ -63,9 +65,7 @@ class RestOfFault {
     if (next_ == bytes_) [[unlikely]] Wrap();
   }
   void Wrap();
-  // Out of line, so that a profile can tell them from the modelled path.
-  static void TouchPage(char* page);
-  static void ZeroPage(char* page);
+  static void TouchPage(char* page);  // out of line for the same reason as ZeroPage()
 
   RestKind kind_;
   std::unique_ptr<internal::HugeMapping> clear_;  // kClear

@@ -24,7 +24,7 @@ struct PublishedProfile {
     double ns_per_fault = 0;  // from the throughput of the same run
     std::map<std::string, double> percent;  // by function; absent: not in the published table
   };
-  std::string name, machine, source;
+  std::string name, machine, model, source;  // model: of models/machines/
   std::vector<std::string> functions;  // in the published order
   std::vector<Column> columns;
 };

@@ -9,10 +9,13 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "memsim/measure/calibrate.h"
 #include "memsim/measure/environment.h"
 #include "memsim/report/comparison.h"
 #include "memsim/report/explain.h"
+#include "memsim/report/pft.h"
 #include "memsim/report/profile.h"
+#include "memsim/report/sim_profile.h"
 #include "memsim/session.h"
 
 namespace memsim {
@@ -21,9 +24,23 @@ std::string ProfileText(const Profile& profile, const Environment& environment);
 std::string ProfileJson(const Profile& profile, const Environment& environment);
 std::string ProfileCsv(const Profile& profile);
 
+std::string SimProfileText(const SimProfile& profile, const Environment& environment);
+std::string SimProfileJson(const SimProfile& profile, const Environment& environment);
+std::string SimProfileCsv(const SimProfile& profile);
+
+// The cache lines of a profile made with line detail.
+std::string SimLinesText(const SimProfile& profile, const Environment& environment);
+std::string SimLinesJson(const SimProfile& profile, const Environment& environment);
+std::string SimLinesCsv(const SimProfile& profile);
+
 std::string ComparisonText(const Comparison2015& comparison, const Environment& environment);
 std::string ComparisonJson(const Comparison2015& comparison, const Environment& environment);
 std::string ComparisonCsv(const Comparison2015& comparison);
+
+// The text has no line about the host: nothing in it depends on where it was simulated.
+std::string PftText(const PftTable& table);
+std::string PftJson(const PftTable& table, const Environment& environment);
+std::string PftCsv(const PftTable& table);
 
 std::string ExplanationText(const Explanation& explanation, bool brief);
 std::string ExplanationJson(const Explanation& explanation);
@@ -32,6 +49,10 @@ std::string ExplanationCsv(const Explanation& explanation);
 std::string LayoutText(absl::string_view kernel, const std::vector<StructInfo>& structs);
 std::string LayoutJson(absl::string_view kernel, const std::vector<StructInfo>& structs);
 std::string LayoutCsv(const std::vector<StructInfo>& structs);
+
+std::string CalibrationText(const Calibration& calibration, const Environment& environment);
+std::string CalibrationJson(const Calibration& calibration, const Environment& environment);
+std::string CalibrationCsv(const Calibration& calibration);
 
 }  // namespace memsim
 

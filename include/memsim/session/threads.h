@@ -17,6 +17,11 @@ void RunOnCpus(int cpus, const std::function<void(CpuId)>& body);
 
 // CPUs this process may use.
 int HostCpus();
+// Their numbers, ascending; never empty. Asks for the calling thread.
+std::vector<int> AllowedCpus();
+
+// Pins the calling thread; false when the host refuses.
+bool PinTo(int host_cpu);
 
 // What makes the rest of the fault, one per CPU of the configuration; null for RestKind::kNone.
 absl::StatusOr<RestObjects> RestFor(const SessionConfig& config);

@@ -58,6 +58,7 @@ struct MemcgSpec {
 struct MmSpec {
   int memcg = 0;
   Pages size{0};  // of the address space
+  int home = 0;   // the CPU its owner runs on; on other CPUs it has threads
 };
 
 struct WorldPlan {

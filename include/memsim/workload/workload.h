@@ -19,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "memsim/machine/machine_model.h"
 #include "memsim/units.h"
 #include "memsim/workload/operation.h"
 
@@ -43,7 +44,8 @@ struct Workload {
 
 inline constexpr int64_t kMaxFaults = int64_t{1} << 32;
 inline constexpr int64_t kMaxRegion = int64_t{1} << 24;  // 64 GiB of modelled memory
-inline constexpr int kMaxThreads = 64;
+inline constexpr int kMaxNativeThreads = 64;
+inline constexpr int kMaxThreads = kMaxSimCpus;
 inline constexpr int kMaxDepth = 64;
 
 // The workload of that name, or of that file when the name contains a '/' or ends in ".json".
