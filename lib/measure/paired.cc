@@ -5,6 +5,18 @@
 
 namespace memsim {
 
+namespace {
+
+// 0 to n - 1 in an order drawn from `random`.
+std::vector<size_t> ShuffledOrder(size_t n, Random& random) {
+  std::vector<size_t> order(n);
+  std::iota(order.begin(), order.end(), size_t{0});
+  for (size_t i = n; i > 1; --i) std::swap(order[i - 1], order[random.Below(i)]);
+  return order;
+}
+
+}  // namespace
+
 absl::StatusOr<Timing> TimingOf(const ExecResult& result) {
   // Workers run side by side: time per page is each worker's own, averaged over its pages.
   const CpuResult total = result.Total();
@@ -20,12 +32,30 @@ absl::StatusOr<Timing> TimingOf(const ExecResult& result) {
   return Timing{per_page(Phase::kCharge), per_page(Phase::kUncharge)};
 }
 
+absl::StatusOr<std::vector<std::unique_ptr<Runner>>> OpenArms(
+    const std::vector<const Configuration*>& arms, const std::atomic<bool>* stop, Random& random) {
+  auto rest = RestOfFault::Create(arms[0]->rest);
+  if (!rest.ok()) return rest.status();
+  RestObjects objects;
+  objects.push_back(*std::move(rest));
+  std::vector<std::unique_ptr<Runner>> runners(arms.size());
+  for (const size_t arm : ShuffledOrder(arms.size(), random)) {
+    auto runner = Runner::Open(*arms[arm], MachineKind::kNative, {.stop = stop, .rest = objects});
+    if (!runner.ok()) return runner.status();
+    runners[arm] = *std::move(runner);
+  }
+  return runners;
+}
+
+std::vector<Runner*> Pointers(const std::vector<std::unique_ptr<Runner>>& runners) {
+  std::vector<Runner*> pointers;
+  for (const auto& runner : runners) pointers.push_back(runner.get());
+  return pointers;
+}
+
 absl::Status Paired::Round() {
-  std::vector<size_t> order(arms_.size());
-  std::iota(order.begin(), order.end(), size_t{0});
-  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random_.Below(i)]);
   std::vector<Timing> round(arms_.size());
-  for (const size_t arm : order) {
+  for (const size_t arm : ShuffledOrder(arms_.size(), random_)) {
     const auto timing = TimingOf(arms_[arm]->Execute());
     if (!timing.ok()) return timing.status();
     round[arm] = *timing;
@@ -65,9 +95,9 @@ Interval Paired::Total(size_t arm) const {
   return MedianInterval(Values([&](size_t r) { return timings_[arm][r].total(); }));
 }
 
-Interval Paired::Difference(size_t a, size_t b) const {
+Interval Paired::Difference(size_t a, size_t b, double confidence) const {
   return MedianInterval(
-      Values([&](size_t r) { return timings_[a][r].total() - timings_[b][r].total(); }));
+      Values([&](size_t r) { return timings_[a][r].total() - timings_[b][r].total(); }), confidence);
 }
 
 Interval Paired::Residue(size_t base, size_t part, size_t whole) const {

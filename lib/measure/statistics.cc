@@ -10,8 +10,6 @@ namespace memsim {
 
 namespace {
 
-constexpr double kConfidence = 0.95;
-
 double MedianOfSorted(const std::vector<double>& sorted) {
   const size_t n = sorted.size();
   if (n == 0) return 0;
@@ -46,7 +44,7 @@ double Slope(const std::vector<double>& x, const std::vector<double>& y) {
   return xy / xx;
 }
 
-Interval MedianInterval(std::vector<double> values) {
+Interval MedianInterval(std::vector<double> values, double confidence) {
   std::sort(values.begin(), values.end());
   const int n = static_cast<int>(values.size());
   Interval interval;
@@ -59,7 +57,7 @@ Interval MedianInterval(std::vector<double> values) {
   double log_term = -n * std::log(2.0);  // P(X = 0)
   for (int i = 0; 2 * i < n - 1; ++i) {
     const double next = outside + 2 * std::exp(log_term);
-    if (next > 1 - kConfidence) break;
+    if (next > 1 - confidence) break;
     outside = next;
     k = i;
     log_term += std::log(static_cast<double>(n - i) / (i + 1));

@@ -71,24 +71,18 @@ absl::Status TimeArms(const ComparisonOptions& options, const Progress& progress
     result->arms.push_back({*configuration, {}, {}, *counts});
   }
   Paired paired(std::vector<Runner*>(result->arms.size()), options.seed);
+  std::vector<const Configuration*> configurations;
+  for (const TimedArm& arm : result->arms) configurations.push_back(&arm.configuration);
+  Random random(options.seed + 2);
   const uint64_t begin = native::NowNs();
   absl::Status status;
   for (int placement = 0; placement < options.placements && status.ok(); ++placement) {
     const double seconds = static_cast<double>(native::NowNs() - begin) * 1e-9;
     if (seconds > options.timing_seconds && placement > 0) break;
     progress("timing", static_cast<double>(placement) / options.placements);
-    const auto rest = SharedClear();
-    if (!rest.ok()) return rest.status();
-    std::vector<std::unique_ptr<Runner>> runners;
-    std::vector<Runner*> arms;
-    for (const TimedArm& arm : result->arms) {
-      auto runner =
-          Runner::Open(arm.configuration, MachineKind::kNative, {.stop = options.stop, .rest = *rest});
-      if (!runner.ok()) return runner.status();
-      arms.push_back(runner->get());
-      runners.push_back(*std::move(runner));
-    }
-    paired.Replace(std::move(arms));
+    const auto runners = OpenArms(configurations, options.stop, random);
+    if (!runners.ok()) return runners.status();
+    paired.Replace(Pointers(*runners));
     for (int r = 0; r <= options.rounds && status.ok(); ++r) status = paired.Round();
     result->placements = placement + 1;
   }

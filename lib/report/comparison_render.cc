@@ -188,7 +188,7 @@ std::string ArmsTable(const Comparison2015& c) {
   return table.Text();
 }
 
-std::string Verdict(const Comparison2015& c) {
+std::string ResidueText(const Comparison2015& c) {
   const PublishedProfile::Column* enabled = nullptr;
   const PublishedProfile::Column* disabled = nullptr;
   for (const auto& column : c.published.columns) {
@@ -244,7 +244,7 @@ std::string ComparisonText(const Comparison2015& c, const Environment& environme
     absl::StrAppend(&text, "3. In time: ", c.rounds,
                     " rounds of CPU time, all five in each in random order; worlds made anew ",
                     c.placements, " times\n\n",
-                    ArmsTable(c), "\n", Verdict(c),
+                    ArmsTable(c), "\n", ResidueText(c),
                     "calls, insns and gates are exact counts per page inside the controller, charge to "
                     "uncharge.\n");
   } else {

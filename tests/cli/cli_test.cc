@@ -111,6 +111,13 @@ TEST(WrongInputTest, UnknownNamesAreAnsweredWithTheNamesThatExist) {
   ExpectRefused("pft --machine abacus", "valid: ");
   ExpectRefused("pft --format xml", "valid: text, json, csv");
   ExpectRefused("run --order sideways", "valid: charge-first, uptodate-first");
+  ExpectRefused("compare v4.0", "valid: 2 to 8");
+  ExpectRefused("compare v4.0 v9.9", "valid: v4.0, v4.0-chargefirst, v4.2, v4.4");
+  ExpectRefused("compare v4.0 v4.0,colour=red", "valid: KERNEL, or kernel=, gate=");
+  ExpectRefused("compare v4.0 v4.0,batch=many", "valid: a whole number");
+  ExpectRefused("compare v4.0,rest=clear v4.0", "valid: the same for all");
+  ExpectRefused("compare v4.0 v4.4 --until soon", "valid: the width of an interval, 0.001ns to 1000ns");
+  ExpectRefused("compare v4.0 v4.4 --seconds 0", "valid: 0.1 to 3600");
   ExpectRefused("run --timer-charge", "valid: --machine with a name of `memsim list`");
   ExpectRefused("run --strict --kernel v4.0", "valid: --machine with a name of `memsim list`");
   ExpectRefused("run --layout packed", "valid: kernel");
@@ -205,7 +212,7 @@ TEST(OutputTest, OutputThatCannotBeWrittenIsSaid) {
 // --help on the program and each command. Expect status 0 and text on standard output.
 TEST(HelpTest, EveryCommandExplainsItself) {
   for (const char* command :
-       {"", "run ", "lines ", "pft ", "explain ", "layout ", "list ", "calibrate "}) {
+       {"", "run ", "lines ", "compare ", "pft ", "explain ", "layout ", "list ", "calibrate "}) {
     const Outcome outcome = Memsim(absl::StrCat(command, "--help"));
     EXPECT_EQ(outcome.status, 0) << command;
     EXPECT_EQ(outcome.err, "");

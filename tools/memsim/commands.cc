@@ -8,8 +8,10 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "memsim/internal/range.h"
 #include "memsim/machine/machine_model.h"
 #include "memsim/report/render.h"
@@ -239,6 +241,59 @@ int Lines(const Options& options) {
         "--machine 'native'; valid: a machine file (this CPU does not tell which lines move)"));
   }
   return Simulate(options, true, &SimLinesText, &SimLinesJson, &SimLinesCsv);
+}
+
+// "0.1ns" or "0.1".
+absl::StatusOr<double> ParseUntil(const std::string& text) {
+  double ns = 0;
+  if (text.empty()) return ns;
+  if (!absl::SimpleAtod(absl::StripSuffix(text, "ns"), &ns) || !(ns >= 0.001) || !(ns <= 1000)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--until '", text, "'; valid: the width of an interval, 0.001ns to 1000ns"));
+  }
+  return ns;
+}
+
+int CompareCommand(const Options& options) {
+  const auto format = FindFormat(options.format);
+  if (!format.ok()) return Refuse(format.status());
+  CompareOptions compare;
+  const auto until = ParseUntil(options.until);
+  if (!until.ok()) return Refuse(until.status());
+  compare.until = *until;
+  compare.seconds = options.seconds;
+  if (!(compare.seconds >= 0.1) || !(compare.seconds <= 3600)) {
+    return Refuse(absl::InvalidArgumentError(
+        absl::StrCat("--seconds ", compare.seconds, "; valid: 0.1 to 3600")));
+  }
+  const int64_t seed = options.configuration.seed.value_or(1);
+  if (auto status = internal::CheckRange("--seed", seed, 0, INT64_MAX / 1000); !status.ok()) {
+    return Refuse(status);
+  }
+  compare.seed = static_cast<uint64_t>(seed);
+  std::vector<CompareArm> arms;
+  for (const std::string& text : options.arms) {
+    auto arm = ParseCompareArm(text, options.configuration);
+    if (!arm.ok()) return Refuse(arm.status());
+    arms.push_back(*std::move(arm));
+  }
+  compare.stop = InstallInterrupt();
+  absl::StatusOr<CompareResult> result;
+  {
+    Progress progress;
+    compare.progress = [&](absl::string_view what, double done) { progress.Show(what, done); };
+    result = Compare(std::move(arms), compare);
+  }
+  if (absl::IsCancelled(result.status())) {
+    Print("PARTIAL: interrupted before anything had been compared\n");
+    return kInterrupted;
+  }
+  if (!result.ok()) return Refuse(result.status());
+  const Environment environment = ReadEnvironment();
+  const int status = PrintAs(
+      *format, [&] { return CompareText(*result, environment); },
+      [&] { return CompareJson(*result, environment); }, [&] { return CompareCsv(*result); });
+  return status == kOk && result->partial ? kInterrupted : status;
 }
 
 int Pft(const Options& options) {

@@ -29,6 +29,9 @@ struct Options {
   int64_t pages = 4096;              // of a client
   int64_t seeds = 3;
   int64_t rounds = 41;
+  std::vector<std::string> arms;  // of compare
+  double seconds = 10;
+  std::string until;
   std::string output;
   bool has_output = false;
 };
@@ -36,6 +39,7 @@ struct Options {
 // Each prints its report and returns the exit status.
 int Run(const Options& options);
 int Lines(const Options& options);
+int CompareCommand(const Options& options);
 int Pft(const Options& options);
 int ExplainCommand(const Options& options);
 int Layout(const Options& options);

@@ -89,6 +89,21 @@ void AddLines(CLI::App& app, Options* options) {
   AddFormat(lines, options);
 }
 
+void AddCompare(CLI::App& app, Options* options) {
+  CLI::App* compare = app.add_subcommand(
+      "compare", "configurations on this CPU: differences with intervals, a control and a verdict");
+  compare
+      ->add_option("arms", options->arms,
+                   "configurations, as in kernel=v4.0,gate=flag,memcg=root; the first is the base")
+      ->required();
+  compare->add_option("--seconds", options->seconds, "time for the rounds")->capture_default_str();
+  compare->add_option("--until", options->until, "stop when no 95 % interval is wider, as in 0.1ns");
+  compare->add_option("--rest", options->configuration.rest,
+                      "what surrounds a charge, for all: none (bare path), clear, fault; default: none");
+  compare->add_option("--seed", options->configuration.seed, "of the order in the rounds (default: 1)");
+  AddFormat(compare, options);
+}
+
 void AddPft(CLI::App& app, Options* options) {
   CLI::App* pft = app.add_subcommand(
       "pft", "mmtests' table of the page fault test on a simulated machine, beside the published one");
@@ -150,6 +165,7 @@ int Main(int argc, char** argv) {
   app.set_version_flag("--version", MEMSIM_VERSION);
   AddRun(app, &options);
   AddLines(app, &options);
+  AddCompare(app, &options);
   AddPft(app, &options);
   AddExplain(app, &options);
   AddLayout(app, &options);
@@ -177,6 +193,7 @@ int Main(int argc, char** argv) {
     options.configuration.machine = options.machine;
     return Lines(options);
   }
+  if (app.got_subcommand("compare")) return CompareCommand(options);
   if (app.got_subcommand("pft")) return Pft(options);
   if (app.got_subcommand("explain")) return ExplainCommand(options);
   if (app.got_subcommand("layout")) return Layout(options);

@@ -11,10 +11,13 @@
 #ifndef MEMSIM_MEASURE_PAIRED_H_
 #define MEMSIM_MEASURE_PAIRED_H_
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "memsim/measure/configuration.h"
 #include "memsim/measure/statistics.h"
 #include "memsim/workload/random.h"
@@ -31,6 +34,12 @@ struct Timing {
 // Errors    FailedPrecondition when no page was faulted (out of memory, or interrupted)
 absl::StatusOr<Timing> TimingOf(const ExecResult& result);
 
+// New worlds for these arms, by arm, all with the same rest of a fault. They are made in an order drawn from
+// `random`: who comes first gets the memory that the last worlds gave back, and would get it every time.
+absl::StatusOr<std::vector<std::unique_ptr<Runner>>> OpenArms(
+    const std::vector<const Configuration*>& arms, const std::atomic<bool>* stop, Random& random);
+std::vector<Runner*> Pointers(const std::vector<std::unique_ptr<Runner>>& runners);
+
 class Paired {
  public:
   Paired(std::vector<Runner*> arms, uint64_t seed) : arms_(std::move(arms)), random_(seed) {
@@ -46,7 +55,7 @@ class Paired {
   Interval Uncharge(size_t arm) const;
   Interval Total(size_t arm) const;
   // Median of the differences total(a) - total(b) inside the rounds.
-  Interval Difference(size_t a, size_t b) const;
+  Interval Difference(size_t a, size_t b, double confidence = kConfidence) const;
   // What arm `part` adds to `base`, as a share of what `whole` adds to it.
   Interval Residue(size_t base, size_t part, size_t whole) const;
 

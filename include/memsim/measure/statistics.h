@@ -24,9 +24,10 @@ double Median(std::vector<double> values);
 double HarmonicMean(const std::vector<double>& values);
 
 // The median with an interval from order statistics: no assumption about the distribution, only that
-// the values are independent. Fewer than six values cannot give 95 %: then the interval is their range
-// and `confidence` says what that covers.
-Interval MedianInterval(std::vector<double> values);
+// the values are independent. Too few values for the confidence wanted, six for 95 % and eight for 99 %: then
+// the interval is their range and `confidence` says what that covers.
+inline constexpr double kConfidence = 0.95;
+Interval MedianInterval(std::vector<double> values, double confidence = kConfidence);
 
 // Percentile bootstrap (95 %) of a statistic over paired rounds. `statistic(picked)` gets indices of
 // rounds, drawn with replacement. `resamples` draws from `seed`.

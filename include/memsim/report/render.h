@@ -11,6 +11,7 @@
 #include "absl/strings/string_view.h"
 #include "memsim/measure/calibrate.h"
 #include "memsim/measure/environment.h"
+#include "memsim/report/compare.h"
 #include "memsim/report/comparison.h"
 #include "memsim/report/explain.h"
 #include "memsim/report/pft.h"
@@ -36,6 +37,10 @@ std::string SimLinesCsv(const SimProfile& profile);
 std::string ComparisonText(const Comparison2015& comparison, const Environment& environment);
 std::string ComparisonJson(const Comparison2015& comparison, const Environment& environment);
 std::string ComparisonCsv(const Comparison2015& comparison);
+
+std::string CompareText(const CompareResult& result, const Environment& environment);
+std::string CompareJson(const CompareResult& result, const Environment& environment);
+std::string CompareCsv(const CompareResult& result);
 
 // The text has no line about the host: nothing in it depends on where it was simulated.
 std::string PftText(const PftTable& table);
