@@ -81,7 +81,12 @@ std::string Functions(const CompareResult& r) {
 
 std::string CompareText(const CompareResult& r, const Environment& environment) {
   std::string text = PartialNote(r.partial);
-  absl::StrAppend(&text, Wrap(CommandOf(r), kColumns, ""), Wrap(environment.Line(), kColumns, ""), "\n");
+  absl::StrAppend(&text, Wrap(CommandOf(r), kColumns, ""), Wrap(environment.Line(), kColumns, ""));
+  const auto keyed = [](const CompareArm& arm) { return arm.configuration.gate == GateKind::kStaticKey; };
+  if (std::any_of(r.arms.begin(), r.arms.end(), keyed)) {
+    absl::StrAppend(&text, Wrap(absl::StrCat("static keys: ", environment.static_keys), kColumns, ""));
+  }
+  text += "\n";
   for (size_t i = 0; i < r.arms.size(); ++i) {
     const Configuration& c = r.arms[i].configuration;
     absl::StrAppend(&text, Letter(i), "  ", c.kernel->name, ", gate ", GateName(c.gate), ", memcg ",

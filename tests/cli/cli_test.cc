@@ -261,6 +261,18 @@ TEST(FormatTest, EveryFormatIsWhatItSays) {
   }
 }
 
+// Two configurations of which one uses static keys. Expect the way static keys work here, a row for the
+// control, and one sentence with a verdict.
+TEST(CompareTest, HasControlAndVerdict) {
+  const Outcome outcome = Memsim("compare v4.0 v4.4,gate=static_key,memcg=disabled --seconds 1");
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  for (const char* part : {"static keys: ", "A again"}) {
+    EXPECT_TRUE(absl::StrContains(outcome.out, part)) << part << "\n" << outcome.out;
+  }
+  EXPECT_TRUE(absl::StrContains(outcome.out, "resolved") || absl::StrContains(outcome.out, "no verdict"))
+      << outcome.out;
+}
+
 // A brief explanation. Expect it to fit one screen of 40 lines.
 TEST(FormatTest, BriefFitsOneScreen) {
   for (const char* event : {"fault", "uncharge", "miss", "limit"}) {
