@@ -145,12 +145,15 @@ TEST(MachineModelTest, IdealCostsOnlyInstructions) {
 TEST(MachineModelTest, ListsWhatIsCalibratedAndAssumed) {
   const auto model = LoadMachineModel("i7-3770");
   ASSERT_TRUE(model.ok()) << model.status();
-  ASSERT_EQ(model->calibrated.size(), 2u);
+  ASSERT_EQ(model->calibrated.size(), 4u);
   EXPECT_TRUE(absl::StartsWith(model->calibrated[0], "memory.bandwidth: chargefirst/faults_sec/8"));
-  EXPECT_TRUE(absl::StartsWith(model->calibrated[1], "stages.exception: chargefirst/faults_cpu/1"));
+  EXPECT_TRUE(absl::StartsWith(model->calibrated[1], "operations.instruction: the order of the eleven"));
+  EXPECT_TRUE(absl::StartsWith(model->calibrated[2], "stages.exception: chargefirst/faults_cpu/1"));
+  EXPECT_TRUE(absl::StartsWith(model->calibrated[3], "stages.data: the order of the eleven functions"));
   const std::set<std::string> assumed(model->assumed.begin(), model->assumed.end());
   EXPECT_TRUE(assumed.contains("memory.clear_page"));
-  EXPECT_TRUE(assumed.contains("operations.instruction"));
+  EXPECT_TRUE(assumed.contains("operations.rmw"));
+  EXPECT_FALSE(assumed.contains("operations.instruction"));
   EXPECT_FALSE(assumed.contains("caches.l1.latency"));
 }
 
