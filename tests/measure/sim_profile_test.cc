@@ -21,8 +21,8 @@ SimProfile Profiled(const std::string& memcg, int threads = 1) {
 }
 
 // One client, everything in root, exit included as in the mail. Expect the controller's share of the
-// samples within a quarter of the published 3.79 %, and its eleven functions in much the same order, which two
-// numbers of the machine file were chosen for: this keeps the fit, it does not prove the model.
+// samples within a quarter of the published 3.79 %, and its eleven functions in much the same order. Two
+// numbers of the machine file were chosen for that order: this keeps the fit, it does not prove the model.
 TEST(SimProfileTest, EnabledIsAsPublished) {
   const SimProfile profile = Profiled("root");
   ASSERT_TRUE(profile.published.has_value());
