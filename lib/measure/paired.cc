@@ -32,15 +32,21 @@ absl::StatusOr<Timing> TimingOf(const ExecResult& result) {
   return Timing{per_page(Phase::kCharge), per_page(Phase::kUncharge)};
 }
 
-absl::StatusOr<std::vector<std::unique_ptr<Runner>>> OpenArms(
-    const std::vector<const Configuration*>& arms, const std::atomic<bool>* stop, Random& random) {
-  auto rest = RestOfFault::Create(arms[0]->rest);
+absl::StatusOr<RestObjects> SharedRest(RestKind kind) {
+  auto rest = RestOfFault::Create(kind);
   if (!rest.ok()) return rest.status();
   RestObjects objects;
   objects.push_back(*std::move(rest));
+  return objects;
+}
+
+absl::StatusOr<std::vector<std::unique_ptr<Runner>>> OpenArms(
+    const std::vector<const Configuration*>& arms, const std::atomic<bool>* stop, Random& random) {
+  const auto rest = SharedRest(arms[0]->rest);
+  if (!rest.ok()) return rest.status();
   std::vector<std::unique_ptr<Runner>> runners(arms.size());
   for (const size_t arm : ShuffledOrder(arms.size(), random)) {
-    auto runner = Runner::Open(*arms[arm], MachineKind::kNative, {.stop = stop, .rest = objects});
+    auto runner = Runner::Open(*arms[arm], MachineKind::kNative, {.stop = stop, .rest = *rest});
     if (!runner.ok()) return runner.status();
     runners[arm] = *std::move(runner);
   }

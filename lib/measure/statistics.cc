@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <limits>
+#include <numeric>
 
 #include "memsim/workload/random.h"
 
@@ -14,6 +16,26 @@ double MedianOfSorted(const std::vector<double>& sorted) {
   const size_t n = sorted.size();
   if (n == 0) return 0;
   return n % 2 == 1 ? sorted[n / 2] : (sorted[n / 2 - 1] + sorted[n / 2]) / 2;
+}
+
+std::vector<double> Ranks(const std::vector<double>& values) {
+  std::vector<double> ranks;
+  for (const double value : values) {
+    const auto below = std::count_if(values.begin(), values.end(), [&](double v) { return v < value; });
+    const auto equal = std::count(values.begin(), values.end(), value);
+    ranks.push_back(static_cast<double>(below) + static_cast<double>(equal + 1) / 2);
+  }
+  return ranks;
+}
+
+// Times the number of values.
+double Covariance(const std::vector<double>& x, const std::vector<double>& y) {
+  const double n = static_cast<double>(x.size());
+  const double mean_x = std::accumulate(x.begin(), x.end(), 0.0) / n;
+  const double mean_y = std::accumulate(y.begin(), y.end(), 0.0) / n;
+  double sum = 0;
+  for (size_t i = 0; i < x.size(); ++i) sum += (x[i] - mean_x) * (y[i] - mean_y);
+  return sum;
 }
 
 }  // namespace
@@ -31,17 +53,7 @@ double HarmonicMean(const std::vector<double>& values) {
 }
 
 double Slope(const std::vector<double>& x, const std::vector<double>& y) {
-  double mean_x = 0, mean_y = 0;
-  for (size_t i = 0; i < x.size(); ++i) {
-    mean_x += x[i] / static_cast<double>(x.size());
-    mean_y += y[i] / static_cast<double>(y.size());
-  }
-  double xy = 0, xx = 0;
-  for (size_t i = 0; i < x.size(); ++i) {
-    xy += (x[i] - mean_x) * (y[i] - mean_y);
-    xx += (x[i] - mean_x) * (x[i] - mean_x);
-  }
-  return xy / xx;
+  return Covariance(x, y) / Covariance(x, x);
 }
 
 Interval MedianInterval(std::vector<double> values, double confidence) {
@@ -96,29 +108,6 @@ Interval BootstrapInterval(int rounds, uint64_t seed,
   interval.confidence = kConfidence;
   return interval;
 }
-
-namespace {
-
-std::vector<double> Ranks(const std::vector<double>& values) {
-  std::vector<double> ranks;
-  for (const double value : values) {
-    const auto below = std::count_if(values.begin(), values.end(), [&](double v) { return v < value; });
-    const auto equal = std::count(values.begin(), values.end(), value);
-    ranks.push_back(static_cast<double>(below) + static_cast<double>(equal + 1) / 2);
-  }
-  return ranks;
-}
-
-double Covariance(const std::vector<double>& x, const std::vector<double>& y) {
-  const double n = static_cast<double>(x.size());
-  const double mean_x = std::accumulate(x.begin(), x.end(), 0.0) / n;
-  const double mean_y = std::accumulate(y.begin(), y.end(), 0.0) / n;
-  double sum = 0;
-  for (size_t i = 0; i < x.size(); ++i) sum += (x[i] - mean_x) * (y[i] - mean_y);
-  return sum;
-}
-
-}  // namespace
 
 double RankCorrelation(const std::vector<double>& x, const std::vector<double>& y) {
   if (x.size() < 3) return std::numeric_limits<double>::quiet_NaN();

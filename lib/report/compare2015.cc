@@ -50,15 +50,6 @@ constexpr int64_t kSlice = 1024;
 
 constexpr size_t kOut = 0, kDisabled = 2, kRoot = 3;
 
-// All arms clear the same pages: where they lie matters more than what is compared.
-absl::StatusOr<RestObjects> SharedClear() {
-  auto clear = RestOfFault::Create(RestKind::kClear);
-  if (!clear.ok()) return clear.status();
-  RestObjects objects;
-  objects.push_back(*std::move(clear));
-  return objects;
-}
-
 using Progress = std::function<void(absl::string_view, double)>;
 
 absl::Status TimeArms(const ComparisonOptions& options, const Progress& progress,
@@ -101,7 +92,7 @@ absl::Status SampleProfiles(const ComparisonOptions& options, const Progress& pr
                             Comparison2015* result) {
   ProfileOptions sampling;
   sampling.stop = options.stop;
-  const auto rest = SharedClear();
+  const auto rest = SharedRest(RestKind::kClear);
   if (!rest.ok()) return rest.status();
   std::vector<SampledArm> arms;
   std::vector<std::unique_ptr<Runner>> runners;

@@ -34,6 +34,10 @@ struct Timing {
 // Errors    FailedPrecondition when no page was faulted (out of memory, or interrupted)
 absl::StatusOr<Timing> TimingOf(const ExecResult& result);
 
+// The rest of a fault for arms of one worker: they clear the same pages, for where those lie matters more
+// than what is compared.
+absl::StatusOr<RestObjects> SharedRest(RestKind kind);
+
 // New worlds for these arms, by arm, all with the same rest of a fault. They are made in an order drawn from
 // `random`: who comes first gets the memory that the last worlds gave back, and would get it every time.
 absl::StatusOr<std::vector<std::unique_ptr<Runner>>> OpenArms(
