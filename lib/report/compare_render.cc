@@ -22,7 +22,8 @@ std::string Letter(size_t arm) { return std::string(1, static_cast<char>('A' + a
 std::string CommandOf(const CompareResult& r) {
   std::string line = "memsim compare";
   for (const CompareArm& arm : r.arms) absl::StrAppend(&line, " ", arm.text);
-  absl::StrAppend(&line, " --seconds ", r.options.seconds);
+  absl::StrAppend(&line, " --rest ", RestName(r.arms[0].configuration.rest), " --seconds ",
+                  r.options.seconds);
   if (r.options.until > 0) absl::StrAppend(&line, " --until ", r.options.until);
   return absl::StrCat(line, " --seed ", r.options.seed);
 }

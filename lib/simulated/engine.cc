@@ -186,11 +186,11 @@ void SimEngine::TurnKey() {
 
 void SimEngine::OnStage(Stage stage) {
   if (spec_.rest != RestKind::kFault) return;
+  Cpu& me = Me();
+  if (stage == Stage::kException) me.cache.FillL1(machine_.stage_data);
   const uint64_t ps = machine_.stage[static_cast<size_t>(stage)];
   if (ps == 0) return;
-  Cpu& me = Me();
   const uint64_t spent = Jitter(me, ps);
-  if (stage == Stage::kException) me.cache.FillL1(machine_.stage_data);
   SpendOn(kFnCount + static_cast<size_t>(stage), Cause::kStage, spent);
   if (stage == Stage::kUser) me.times.user += spent;
 }

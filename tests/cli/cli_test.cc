@@ -261,12 +261,12 @@ TEST(FormatTest, EveryFormatIsWhatItSays) {
   }
 }
 
-// Two configurations of which one uses static keys. Expect the way static keys work here, a row for the
-// control, and one sentence with a verdict.
+// Two configurations of which one uses static keys. Expect the line that gives the comparison again, the way
+// static keys work here, a row for the control, and one sentence with a verdict.
 TEST(CompareTest, HasControlAndVerdict) {
-  const Outcome outcome = Memsim("compare v4.0 v4.4,gate=static_key,memcg=disabled --seconds 1");
+  const Outcome outcome = Memsim("compare v4.0 v4.4,gate=static_key,memcg=disabled --rest clear --seconds 1");
   EXPECT_EQ(outcome.status, 0) << outcome.err;
-  for (const char* part : {"static keys: ", "A again"}) {
+  for (const char* part : {"--rest clear --seconds 1 --seed 1", "static keys: ", "A again"}) {
     EXPECT_TRUE(absl::StrContains(outcome.out, part)) << part << "\n" << outcome.out;
   }
   EXPECT_TRUE(absl::StrContains(outcome.out, "resolved") || absl::StrContains(outcome.out, "no verdict"))
