@@ -8,6 +8,8 @@
 #include <functional>
 #include <memory>
 
+#include "lib/static_key/file_text.h"
+
 namespace memsim::static_key::internal {
 
 namespace {
@@ -105,6 +107,7 @@ void Registry::Start() {
 
 void Registry::Reindex() {
   by_key_.clear();
+  movable_.clear();
   auto table = std::make_unique<TrapTable>();
   for (ImageSites& image : images_) {
     for (Site& site : image.sites) {
@@ -151,8 +154,7 @@ void Registry::Arm(std::list<Site>& sites) {
   const Result result = Flip(
       all, [](bool) {},
       [](const Site& site, bool after) { return after ? ArmedCode(site) : CodeInFile(site); });
-  if (!result.ok()) return;  // the sites go on testing the key
-  for (Site& site : sites) site.armed = true;
+  static_cast<void>(result.ok());  // without it the sites go on testing the key
 }
 
 void Registry::Remove(const Record* begin) {
@@ -163,6 +165,35 @@ void Registry::Remove(const Record* begin) {
     images_.erase(image);
     Reindex();
     return;
+  }
+}
+
+bool Registry::MayMove(const Stretch& stretch) {
+  for (const Movable& known : movable_) {
+    if (known.begin == stretch.begin && known.end == stretch.end) return known.may;
+  }
+  std::vector<uintptr_t> sites;
+  bool may = true;
+  for (const ImageSites& image : images_) {
+    for (const Site& site : image.sites) {
+      const uintptr_t end = site.at + kSiteBytes;
+      if (end <= stretch.begin || site.at >= stretch.end) continue;
+      may &= site.at >= stretch.begin && end <= stretch.end;  // no site half here, half in the file
+      sites.push_back(site.at);
+    }
+  }
+  may = may && SameAsFile(stretch.begin, stretch.end, sites);
+  movable_.push_back({stretch.begin, stretch.end, may});
+  return may;
+}
+
+void Registry::Disarm(const Stretch& stretch) {
+  for (ImageSites& image : images_) {
+    for (Site& site : image.sites) {
+      if (site.at < stretch.begin || site.at >= stretch.end) continue;
+      site.armed = false;
+      site.stuck = false;
+    }
   }
 }
 
@@ -181,9 +212,14 @@ Result Registry::Flip(const std::vector<Site*>& sites, const std::function<void(
     changes_.push_back({site->at, code(*site, false), code(*site, true), site->stuck});
   }
   ++flips_;
-  const Outcome outcome = transaction_.Run(changes_, publish);
+  const Outcome outcome =
+      transaction_.Run(changes_, publish, [this](const Stretch& stretch) { return MayMove(stretch); });
   for (size_t i = 0; i < sites.size(); ++i) sites[i]->stuck = changes_[i].stuck;
-  if (outcome.error.empty()) return {};
+  for (const Stretch& stretch : outcome.given_up) Disarm(stretch);
+  if (outcome.error.empty()) {
+    for (Site* site : sites) site->armed = true;
+    return {};
+  }
   std::string message = outcome.error;
   if (outcome.lost > 0) {
     message += "; " + std::to_string(outcome.lost) + " sites keep the new state: nothing could undo them";

@@ -59,6 +59,10 @@ class Registry {
   std::vector<Site*> ArmedSites(const void* owner) const;
   Result Flip(const std::vector<Site*>& sites, const std::function<void(bool)>& publish,
               const std::function<Code(const Site&, bool after)>& code);
+  // Whether threads can do with the file's code there while a flip has these pages away.
+  bool MayMove(const Stretch& stretch);
+  // Sites there test the key from now on.
+  void Disarm(const Stretch& stretch);
   static void BeforeFork();
   static void InParent();
   static void InChild();
@@ -69,6 +73,11 @@ class Registry {
   Text text_;
   Transaction transaction_{text_};
   std::vector<Change> changes_;  // of the flip under way
+  struct Movable {
+    uintptr_t begin, end;
+    bool may;
+  };
+  std::vector<Movable> movable_;  // what MayMove found, until sites come or go
   std::list<ImageSites> images_;
   std::unordered_map<const void*, std::vector<Site*>> by_key_;  // by address
   long flips_ = 0;

@@ -53,7 +53,7 @@ std::string FlipProbe(Text& text, const Record& record) {
   Transaction transaction(text);
   const auto change = [&](Code to) {
     std::vector<Change> one = {{at, now, to, false}};
-    const Outcome outcome = transaction.Run(one, [](bool) {});
+    const Outcome outcome = transaction.Run(one, [](bool) {}, [](const Stretch&) { return false; });
     if (outcome.error.empty()) now = to;
     return outcome.error;
   };

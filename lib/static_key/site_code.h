@@ -20,6 +20,7 @@ inline constexpr size_t kSiteBytes = 5;
 inline constexpr size_t kHeadBytes = 1;  // what a breakpoint replaces
 inline constexpr uint8_t kBreakpoint[kHeadBytes] = {0xcc};
 inline constexpr const char* kForms = "5-byte NOP or JMP";
+inline constexpr bool kMayMove = true;  // pages of code: tried on x86-64 only
 
 struct Code {
   uint8_t bytes[kSiteBytes];
@@ -48,6 +49,7 @@ inline constexpr size_t kSiteBytes = 4;
 inline constexpr size_t kHeadBytes = 4;
 inline constexpr uint8_t kBreakpoint[kHeadBytes] = {0x00, 0x00, 0x20, 0xd4};
 inline constexpr const char* kForms = "4-byte NOP or B";
+inline constexpr bool kMayMove = false;
 
 struct Code {
   uint8_t bytes[kSiteBytes];
@@ -71,6 +73,7 @@ inline constexpr size_t kSiteBytes = 4;
 inline constexpr size_t kHeadBytes = 4;
 inline constexpr uint8_t kBreakpoint[kHeadBytes] = {};
 inline constexpr const char* kForms = "none";
+inline constexpr bool kMayMove = false;
 struct Code {
   uint8_t bytes[kSiteBytes];
 };

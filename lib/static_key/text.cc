@@ -94,6 +94,35 @@ TextError Text::Replace(uintptr_t at, const uint8_t* bytes, size_t size) {
   return result;
 }
 
+// System calls: the sanitizers' mremap() keeps shadows, and has none for text.
+TextError Text::MoveAway(uintptr_t begin, size_t size, uintptr_t* place) {
+  constexpr long kFlags = MREMAP_MAYMOVE | 4;  // MREMAP_DONTUNMAP, Linux 5.13 for mappings of files
+  int error = Fault(TextOp::kMove);
+  const long moved = error != 0 ? -1 : syscall(SYS_mremap, begin, size, size, kFlags, 0L);
+  if (error == 0 && moved == -1) error = errno;
+  if (error != 0) return {"mremap(MREMAP_DONTUNMAP)", error};
+  *place = static_cast<uintptr_t>(moved);
+  return {};
+}
+
+TextError Text::SetWritable(uintptr_t place, size_t size, bool writable) {
+  int error = Fault(TextOp::kMove);
+  const long access = PROT_READ | (writable ? PROT_WRITE : PROT_EXEC);
+  if (error == 0 && syscall(SYS_mprotect, place, size, access) == -1) error = errno;
+  if (error != 0) return {"mprotect", error};
+  return {};
+}
+
+TextError Text::MoveBack(uintptr_t place, uintptr_t begin, size_t size) {
+  constexpr long kFlags = MREMAP_MAYMOVE | MREMAP_FIXED;
+  int error = Fault(TextOp::kMove);
+  if (error == 0 && syscall(SYS_mremap, place, size, size, kFlags, begin) == -1) error = errno;
+  if (error != 0) return {"mremap(MREMAP_FIXED)", error};
+  return {};
+}
+
+void Text::Drop(uintptr_t place, size_t size) { syscall(SYS_munmap, place, size); }
+
 TextError Text::Barrier(bool undo) {
   int error = Fault(undo ? TextOp::kUndoBarrier : TextOp::kBarrier);
   ++barriers_;

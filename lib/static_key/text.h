@@ -2,7 +2,10 @@
 //
 // Mirrors   text_poke() and text_poke_sync() (the kernel writes through a second mapping; a process has
 //           /proc/self/mem, which may write to private read-only pages)
-// Never     a mapping that is writable and executable at once; mprotect of code
+// Moving    pages of code can be taken out from under the threads that run there (MREMAP_DONTUNMAP): these
+//           go on in the file's own pages. What was taken away is nobody's code until it is back, and is
+//           made writable for that time, and not executable
+// Never     a mapping that is writable and executable at once; mprotect of code where it runs
 // Errors    errno of the call that failed, which TextError names
 #ifndef MEMSIM_LIB_STATIC_KEY_TEXT_H_
 #define MEMSIM_LIB_STATIC_KEY_TEXT_H_
@@ -14,7 +17,7 @@
 namespace memsim::static_key::internal {
 
 // What a test may make fail: called before each operation, a non-zero answer is the errno it fails with.
-enum class TextOp { kWrite, kBarrier, kUndoWrite, kUndoBarrier };
+enum class TextOp { kWrite, kBarrier, kMove, kUndoWrite, kUndoBarrier };
 using TextFault = int (*)(TextOp op);
 void SetTextFault(TextFault fault);
 
@@ -39,6 +42,15 @@ class Text {
   // head, which is why callers put a breakpoint there first.
   TextError Write(uintptr_t at, const uint8_t* bytes, size_t size, bool undo);
   TextError Replace(uintptr_t at, const uint8_t* bytes, size_t size);
+  // Whole pages, of which threads find the file's code from now on.
+  // Errors    mremap: nothing has moved
+  TextError MoveAway(uintptr_t begin, size_t size, uintptr_t* place);
+  // Of what is away: rw-, or r-x again. Errors    mprotect: as it was
+  TextError SetWritable(uintptr_t place, size_t size, bool writable);
+  // Errors    mremap: still away
+  TextError MoveBack(uintptr_t place, uintptr_t begin, size_t size);
+  // Gives up what is away.
+  void Drop(uintptr_t place, size_t size);
   // After it every thread of the process executes what was written before it.
   TextError Barrier(bool undo);
   // An inherited descriptor means the parent's memory. Errors    open
