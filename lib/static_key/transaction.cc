@@ -203,8 +203,8 @@ Outcome Transaction::Run(std::vector<Change>& changes, const std::function<void(
   if (!refused_ && ManyPages(changes, may_move)) {
     settled = Exchange(changes, &error);
     if (!settled) {
-      refused_ = true;
       UndoExchange(changes, &outcome);
+      refused_ = !outcome.given_up.empty();
     }
   }
   if (!settled) {

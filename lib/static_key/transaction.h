@@ -2,7 +2,8 @@
 //
 // Mirrors   text_poke_bp_batch(), arch/x86/kernel/alternative.c
 // Steps     verify what is there; publish the new state; then, on few pages, breakpoints, barrier, tails,
-//           barrier, heads, barrier. From the first breakpoint on a trapped thread goes to the published state
+//           barrier, heads, barrier. From the first breakpoint on a trapped thread goes to the published
+//           state
 //           On many: the pages away, barrier, all of the code, barrier, the pages back, barrier. Meanwhile
 //           threads run in the file's pages, whose sites test the key (file_text.h)
 // Cost      three barriers however many sites there are; three writes per window. A window is a run of
@@ -86,7 +87,7 @@ class Transaction {
   std::vector<uint8_t> bytes_;
   std::vector<Change*> all_;
   std::vector<Stretch> stretches_;  // of an exchange under way
-  bool refused_ = false;            // once: not tried again
+  bool refused_ = false;            // pages were given up: not tried again
 };
 
 }  // namespace memsim::static_key::internal
