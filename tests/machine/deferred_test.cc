@@ -217,14 +217,14 @@ TEST_F(DrainTest, FlushFlagIsSetByWhoAsksAndClearedByWhoDrains) {
   EXPECT_EQ(changes, expected);
 }
 
-// The same on native: CPU 1 is idle by then, so CPU 0 acts for it.
+// The same on native: CPU 1 has no worker any more, so it is idle and CPU 0 acts for it.
 // Expect the stock to be gone without a call of Drain(), and ten pages mapped: the first fault is
 // not refused, because the drain is done when the charge is tried again.
 TEST_F(DrainTest, NativeDrainsTheStockOfAnIdleCpuAtOnce) {
   auto session = Open(MachineKind::kNative);
   support::Execute(*session, FillStockOfB());
   ASSERT_EQ(session->ReadLedger().memcgs[3].stock, 31);
-  const ExecResult result = support::Execute(*session, RunIntoTheLimit());
+  const ExecResult result = support::Execute(*session, RunIntoTheLimit()[0]);
   EXPECT_EQ(result.Total().oom, 0);
   EXPECT_EQ(session->ReadLedger().memcgs[3].stock, 0);
   EXPECT_EQ(session->ReadLedger().memcgs[2].held, 10);
