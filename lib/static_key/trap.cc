@@ -155,13 +155,14 @@ std::string TrapObstacle() {
   if ((now.sa_flags & SA_SIGINFO) == 0 || now.sa_sigaction != &OnTrap) {
     return "the action of SIGTRAP was changed by somebody else";
   }
-  // A thread that is being created blocks everything for a moment.
-  constexpr int kTries = 50;
+  // A thread that is being created or ends blocks everything for a moment, inside the C library. On a
+  // busy machine the moment lasts until the thread gets a CPU.
+  constexpr int kTries = 1000;
   std::vector<std::string> threads;
   for (int i = 0; i < kTries; ++i) {
     threads = ThreadsThatBlockSigtrap();
     if (threads.empty()) return {};
-    const timespec pause = {0, 200000};
+    const timespec pause = {0, 1'000'000};
     nanosleep(&pause, nullptr);
   }
   return "thread " + threads.front() + " blocks SIGTRAP and would be killed at a breakpoint";

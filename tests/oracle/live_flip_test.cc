@@ -353,7 +353,8 @@ TEST_P(KernelFlipTest, TenThousandTimesUnderRunningThreads) {
       std::thread flipper([&] {
         Random random(41);
         for (int i = 0; i < kFlips || (i < 10 * kFlips && !saw_both.load()); ++i) {
-          EXPECT_TRUE(session->SetEnabled(i % 2 == 0).ok());
+          const absl::Status turned = session->SetEnabled(i % 2 == 0);
+          EXPECT_TRUE(turned.ok()) << turned;
           // From back to back up to some dozens of faults.
           const uint64_t until = native::NowNs() + random.Below(30'000);
           while (native::NowNs() < until) MEMSIM_BARRIER();
