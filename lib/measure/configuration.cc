@@ -244,8 +244,11 @@ std::string Configuration::memcg() const {
 }
 
 std::string Configuration::command() const {
-  std::string line = absl::StrCat("memsim run --machine ", machine == nullptr ? "native" : machine->given,
-                                  " --kernel ", kernel->name, " --gate ", GateName(gate),
+  return absl::StrCat("memsim run --machine ", machine == nullptr ? "native" : machine->given, options());
+}
+
+std::string Configuration::options() const {
+  std::string line = absl::StrCat(" --kernel ", kernel->name, " --gate ", GateName(gate),
                                   " --memcg ", memcg(), " --workload ", workload.given, " --threads ",
                                   threads, " --faults ", workload.faults.n, " --region ",
                                   workload.region.n, " --rest ", RestName(rest), " --seed ", seed,

@@ -71,10 +71,26 @@ Symbols::Place Symbols::LookUp(uint64_t address) const {
   if (!absl::Symbolize(reinterpret_cast<void*>(address), name, sizeof(name))) {
     return {Kind::kOther, Fn::kCount, "?"};
   }
+  return Named(name);
+}
+
+Symbols::Place Symbols::Named(absl::string_view symbol) const {
   for (const auto& [known, place] : names_) {
-    if (IsNamed(name, known)) return place;
+    if (IsNamed(symbol, known)) return place;
   }
-  return {Kind::kOther, Fn::kCount, name};
+  return {Kind::kOther, Fn::kCount, std::string(symbol)};
+}
+
+absl::string_view Symbols::KindName(Kind kind) {
+  switch (kind) {
+    case Kind::kFunction: break;
+    case Kind::kClearPage: return "(clear page)";
+    case Kind::kRealFault: return "(real fault, user side)";
+    case Kind::kKernel: return "(host kernel)";
+    case Kind::kDriver: return "(memsim's loop)";
+    case Kind::kOther: return "(elsewhere)";
+  }
+  return "?";
 }
 
 }  // namespace memsim

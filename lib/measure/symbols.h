@@ -1,4 +1,4 @@
-// From an address in this program to the kernel function it models.
+// From an address or a symbol of this program to the kernel function it models.
 #ifndef MEMSIM_LIB_MEASURE_SYMBOLS_H_
 #define MEMSIM_LIB_MEASURE_SYMBOLS_H_
 
@@ -24,6 +24,10 @@ class Symbols {
 
   Symbols();
   const Place& Find(uint64_t address);
+  // Of a function by its symbol, mangled or not.
+  Place Named(absl::string_view symbol) const;
+  // How reports name what is no function of the kernel.
+  static absl::string_view KindName(Kind kind);
 
  private:
   Place LookUp(uint64_t address) const;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/measure/symbols.h"
 #include "memsim/machine/native.h"
 #include "memsim/report/profile.h"
 
@@ -26,13 +27,17 @@ PerPage::PerPage(const Counts& counts, double pages) {
   gates = per(counts.gates);
 }
 
-absl::StatusOr<ExactCounts> CountExactly(const Configuration& configuration,
-                                         const std::atomic<bool>* stop) {
+Configuration CountedPart(const Configuration& configuration) {
   Configuration small = configuration;
   small.workload.faults = std::min(small.workload.faults, Pages(kCountedFaults));
   small.workload.region = std::min(small.workload.region, small.workload.faults);
   small.workload.burst = std::min(small.workload.burst, small.workload.region);
-  auto runner = Runner::Open(small, MachineKind::kTracing, {.stop = stop});
+  return small;
+}
+
+absl::StatusOr<ExactCounts> CountExactly(const Configuration& configuration,
+                                         const std::atomic<bool>* stop) {
+  auto runner = Runner::Open(CountedPart(configuration), MachineKind::kTracing, {.stop = stop});
   if (!runner.ok()) return runner.status();
   // The first pass pays for what happens once: unused pages, the first event checks.
   (*runner)->Execute();
@@ -131,14 +136,13 @@ void SampledArm::Report(Profile* profile) const {
     const bool called = profile->counts.by_function[f].calls > 0;
     if (counts.by_function[f] > 0 || called) add(Info(fn).name, fn, counts.by_function[f]);
   }
-  const std::pair<absl::string_view, int64_t> rest[] = {
-      {"(clear page)", counts.clear_page},
-      {"(real fault, user side)", counts.real_fault},
-      {"(host kernel)", counts.kernel},
-      {"(memsim's loop)", counts.driver},
-      {"(elsewhere)", counts.other}};
-  for (const auto& [name, samples] : rest) {
-    if (samples > 0) add(name, Fn::kCount, samples);
+  const std::pair<Symbols::Kind, int64_t> rest[] = {{Symbols::Kind::kClearPage, counts.clear_page},
+                                                    {Symbols::Kind::kRealFault, counts.real_fault},
+                                                    {Symbols::Kind::kKernel, counts.kernel},
+                                                    {Symbols::Kind::kDriver, counts.driver},
+                                                    {Symbols::Kind::kOther, counts.other}};
+  for (const auto& [kind, samples] : rest) {
+    if (samples > 0) add(Symbols::KindName(kind), Fn::kCount, samples);
   }
   std::stable_sort(profile->rows.begin(), profile->rows.end(),
                    [](const ProfileRow& a, const ProfileRow& b) { return a.samples > b.samples; });

@@ -118,6 +118,9 @@ TEST(WrongInputTest, UnknownNamesAreAnsweredWithTheNamesThatExist) {
   ExpectRefused("compare v4.0,rest=clear v4.0", "valid: the same for all");
   ExpectRefused("compare v4.0 v4.4 --until soon", "valid: the width of an interval, 0.001ns to 1000ns");
   ExpectRefused("compare v4.0 v4.4 --seconds 0", "valid: 0.1 to 3600");
+  ExpectRefused("count --kernel v9.9", "valid: v4.0, v4.0-chargefirst, v4.2, v4.4");
+  ExpectRefused("count --format xml", "valid: text, json, csv");
+  ExpectRefused("count --repetitions 0", "valid: ");
   ExpectRefused("run --timer-charge", "valid: --machine with a name of `memsim list`");
   ExpectRefused("run --strict --kernel v4.0", "valid: --machine with a name of `memsim list`");
   ExpectRefused("run --layout packed", "valid: kernel");
@@ -212,7 +215,7 @@ TEST(OutputTest, OutputThatCannotBeWrittenIsSaid) {
 // --help on the program and each command. Expect status 0 and text on standard output.
 TEST(HelpTest, EveryCommandExplainsItself) {
   for (const char* command :
-       {"", "run ", "lines ", "compare ", "pft ", "explain ", "layout ", "list ", "calibrate "}) {
+       {"", "run ", "lines ", "compare ", "count ", "pft ", "explain ", "layout ", "list ", "calibrate "}) {
     const Outcome outcome = Memsim(absl::StrCat(command, "--help"));
     EXPECT_EQ(outcome.status, 0) << command;
     EXPECT_EQ(outcome.err, "");
@@ -271,6 +274,34 @@ TEST(CompareTest, HasControlAndVerdict) {
   }
   EXPECT_TRUE(absl::StrContains(outcome.out, "resolved") || absl::StrContains(outcome.out, "no verdict"))
       << outcome.out;
+}
+
+// Instructions under valgrind. Expect the line that gives the count again, how static keys worked in there,
+// every function beside the model's count, and of each hardware counter a number or why there is none.
+TEST(CountTest, HasTheModelBesideIt) {
+  const Outcome outcome = Memsim("count --kernel v4.4 --gate static_key --faults 2000 --repetitions 2");
+  if (absl::StrContains(outcome.err, "sanitizer build") || absl::StrContains(outcome.err, "needs valgrind")) {
+    EXPECT_EQ(outcome.status, 2);
+    GTEST_SKIP() << outcome.err;
+  }
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  ExpectFits(outcome.out);
+  for (const char* part : {"memsim count ", "--faults 2000", "static keys under valgrind: ", "valgrind-",
+                           "--smc-check=all", "mem_cgroup_try_charge", "branch-misses"}) {
+    EXPECT_TRUE(absl::StrContains(outcome.out, part)) << part << "\n" << outcome.out;
+  }
+}
+
+// No valgrind in $PATH. Expect one line that says where it comes from.
+TEST(CountTest, SaysThatValgrindIsMissing) {
+  const std::string path = std::getenv("PATH");
+  setenv("PATH", "/nowhere", 1);
+  const Outcome outcome = Memsim("count --faults 2000");
+  setenv("PATH", path.c_str(), 1);
+  if (absl::StrContains(outcome.err, "sanitizer build")) GTEST_SKIP() << outcome.err;
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_TRUE(absl::StrContains(outcome.err, "apt-get install valgrind")) << outcome.err;
 }
 
 // A brief explanation. Expect it to fit one screen of 40 lines.
@@ -435,6 +466,7 @@ TEST(ReadmeTest, EveryCommandWorks) {
       if (command == "run") continue;
       const Outcome outcome = Memsim(std::string(command));
       if (absl::StrContains(outcome.err, "sanitizer build")) continue;
+      if (absl::StrContains(outcome.err, "needs valgrind")) continue;
       EXPECT_EQ(outcome.status, 0) << file << ": " << line << "\n" << outcome.err;
       ++commands;
     }

@@ -32,6 +32,8 @@ struct Options {
   std::vector<std::string> arms;  // of compare
   double seconds = 10;
   std::string until;
+  std::vector<std::string> words;  // of the command line, the program's name apart
+  bool inside_valgrind = false;    // count: this is the process that is counted
   std::string output;
   bool has_output = false;
 };
@@ -40,6 +42,7 @@ struct Options {
 int Run(const Options& options);
 int Lines(const Options& options);
 int CompareCommand(const Options& options);
+int CountCommand(const Options& options);
 int Pft(const Options& options);
 int ExplainCommand(const Options& options);
 int Layout(const Options& options);

@@ -49,6 +49,13 @@ void AddWorkload(CLI::App* command, Options* options) {
                       "fault); default: none on native, fault on a simulated machine");
 }
 
+void AddIrq(CLI::App* command, Options* options) {
+  command
+      ->add_option("--irq", options->configuration.irq,
+                   "stand-in for masking interrupts: flag, popf, none")
+      ->capture_default_str();
+}
+
 void AddSimulation(CLI::App* command, Options* options) {
   command->add_option("--seeds", options->seeds, "simulated: runs, each with a seed of its own")
       ->capture_default_str();
@@ -72,8 +79,7 @@ void AddRun(CLI::App& app, Options* options) {
   run->add_option("--sampler", options->sampler,
                   "simulated: nmi (a hardware counter's) or timer (held up while interrupts are off)")
       ->capture_default_str();
-  run->add_option("--irq", c.irq, "stand-in for masking interrupts: flag, popf, none")
-      ->capture_default_str();
+  AddIrq(run, options);
   run->add_option("--repetitions", options->repetitions, "timed repetitions")->capture_default_str();
   run->add_option("--samples", options->samples, "profile samples wanted")->capture_default_str();
   AddFormat(run, options);
@@ -102,6 +108,17 @@ void AddCompare(CLI::App& app, Options* options) {
                       "what surrounds a charge, for all: none (bare path), clear, fault; default: none");
   compare->add_option("--seed", options->configuration.seed, "of the order in the rounds (default: 1)");
   AddFormat(compare, options);
+}
+
+void AddCount(CLI::App& app, Options* options) {
+  CLI::App* count = app.add_subcommand(
+      "count", "instructions per page by function, counted by valgrind, and hardware counters");
+  AddConfiguration(count, options);
+  AddWorkload(count, options);
+  AddIrq(count, options);
+  count->add_option("--repetitions", options->repetitions, "with hardware counters")->capture_default_str();
+  AddFormat(count, options);
+  count->add_flag("--inside-valgrind", options->inside_valgrind)->group("");  // not for users
 }
 
 void AddPft(CLI::App& app, Options* options) {
@@ -166,6 +183,7 @@ int Main(int argc, char** argv) {
   AddRun(app, &options);
   AddLines(app, &options);
   AddCompare(app, &options);
+  AddCount(app, &options);
   AddPft(app, &options);
   AddExplain(app, &options);
   AddLayout(app, &options);
@@ -194,6 +212,10 @@ int Main(int argc, char** argv) {
     return Lines(options);
   }
   if (app.got_subcommand("compare")) return CompareCommand(options);
+  if (app.got_subcommand("count")) {
+    options.words.assign(argv + 1, argv + argc);
+    return CountCommand(options);
+  }
   if (app.got_subcommand("pft")) return Pft(options);
   if (app.got_subcommand("explain")) return ExplainCommand(options);
   if (app.got_subcommand("layout")) return Layout(options);

@@ -66,6 +66,7 @@ struct Configuration {
   OffKind off() const;
   std::string memcg() const;    // "disabled", "root", "depth:2"
   std::string command() const;  // the `memsim run` line that gives this configuration
+  std::string options() const;  // of that line, all but --machine; begins with a blank
   MachineKind machine_kind() const {
     return machine == nullptr ? MachineKind::kNative : MachineKind::kSimulated;
   }

@@ -99,6 +99,10 @@ class SampledArm {
   std::unique_ptr<Runner> runner_;
 };
 
+// The configuration with few enough faults to be counted: what CountExactly() runs twice, counting the
+// second time.
+Configuration CountedPart(const Configuration& configuration);
+
 absl::StatusOr<ExactCounts> CountExactly(const Configuration& configuration,
                                          const std::atomic<bool>* stop);
 

@@ -13,6 +13,7 @@
 #include "memsim/measure/environment.h"
 #include "memsim/report/compare.h"
 #include "memsim/report/comparison.h"
+#include "memsim/report/count.h"
 #include "memsim/report/explain.h"
 #include "memsim/report/pft.h"
 #include "memsim/report/profile.h"
@@ -41,6 +42,10 @@ std::string ComparisonCsv(const Comparison2015& comparison);
 std::string CompareText(const CompareResult& result, const Environment& environment);
 std::string CompareJson(const CompareResult& result, const Environment& environment);
 std::string CompareCsv(const CompareResult& result);
+
+std::string CountText(const CountResult& result, const Environment& environment);
+std::string CountJson(const CountResult& result, const Environment& environment);
+std::string CountCsv(const CountResult& result);
 
 // The text has no line about the host: nothing in it depends on where it was simulated.
 std::string PftText(const PftTable& table);
