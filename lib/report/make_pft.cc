@@ -1,16 +1,14 @@
 #include <algorithm>
 #include <cmath>
-#include <mutex>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
+#include "lib/report/jobs.h"
 #include "memsim/internal/range.h"
 #include "memsim/measure/statistics.h"
 #include "memsim/report/pft.h"
-#include "memsim/session/threads.h"
 
 namespace memsim {
 
@@ -79,33 +77,8 @@ absl::Status Runs::SimulateOne(size_t i, const PftSource& source) {
 }
 
 absl::Status Runs::Simulate(const PftSource& source) {
-  std::atomic<size_t> next{0};
-  std::atomic<bool> failed{false};
-  std::vector<absl::Status> statuses(runs_.size());
-  std::mutex reporting;
-  size_t done = 0;
-  const auto stopped = [&] { return options_.stop != nullptr && options_.stop->load(); };
-  const auto work = [&] {
-    for (size_t i; !stopped() && !failed && (i = next++) < runs_.size();) {
-      statuses[i] = SimulateOne(i, source);
-      if (!statuses[i].ok()) failed = true;
-      const std::lock_guard lock(reporting);
-      ++done;
-      if (options_.progress) {
-        options_.progress("simulating", static_cast<double>(done) / static_cast<double>(runs_.size()));
-      }
-    }
-  };
-  const size_t wanted = static_cast<size_t>(options_.host_threads > 0 ? options_.host_threads : HostCpus());
-  std::vector<std::thread> threads;
-  for (size_t n = 1; n < std::min(wanted, runs_.size()); ++n) threads.emplace_back(work);
-  work();
-  for (std::thread& thread : threads) thread.join();
-  // The first in order: all before it were begun, so it does not depend on who was quickest.
-  for (const absl::Status& status : statuses) {
-    if (!status.ok()) return status;
-  }
-  return absl::OkStatus();
+  return RunJobs(runs_.size(), {options_.host_threads, options_.stop, options_.progress},
+                 [&](size_t i) { return SimulateOne(i, source); });
 }
 
 std::vector<PftRun> Runs::Cell(size_t row, size_t column) const {

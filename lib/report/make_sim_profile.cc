@@ -17,7 +17,7 @@ struct Finished {
   std::unique_ptr<Runner> runner;
   std::shared_ptr<const SimResult> sim;
   double pages = 0;
-  double charge = 0, uncharge = 0, total = 0;  // ns per page
+  double charge = 0, uncharge = 0, total = 0, wall = 0;  // ns per page
 };
 
 absl::StatusOr<Finished> SimulateOnce(const Configuration& configuration, RunnerOptions options) {
@@ -48,6 +48,7 @@ absl::StatusOr<Finished> SimulateOnce(const Configuration& configuration, Runner
   finished.charge = per_page(Phase::kCharge);
   finished.uncharge = per_page(Phase::kUncharge);
   finished.total = static_cast<double>(sim.Time()) * 1e-3 / finished.pages;
+  finished.wall = static_cast<double>(sim.Wall(static_cast<size_t>(Phase::kCharge))) * 1e-3 / finished.pages;
   finished.runner = *std::move(runner);
   return finished;
 }
@@ -248,6 +249,7 @@ absl::StatusOr<SimProfile> MakeSimProfile(const Configuration& configuration,
   profile.charge = Over(runs, [](const Finished& run) { return run.charge; });
   profile.uncharge = Over(runs, [](const Finished& run) { return run.uncharge; });
   profile.total = Over(runs, [](const Finished& run) { return run.total; });
+  profile.wall = Over(runs, [](const Finished& run) { return run.wall; });
   const auto memcg_ns = [](const Finished& run) {
     return SumOverMemcg([&](size_t row) { return NsOf(run, run.sim->RowTime(row)); });
   };

@@ -6,50 +6,13 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "lib/report/json.h"
+#include "lib/report/mmtests_table.h"
 #include "lib/report/table.h"
 #include "memsim/report/render.h"
 
 namespace memsim {
 
 namespace {
-
-using Titles = std::vector<std::string>;  // the lines above a column
-
-// Columns side by side: a row of three of mmtests' cells is 93 characters wide.
-constexpr size_t kSideBySide = 3;
-
-// As many tables as it takes, each of the rows for columns first…last. `rows` writes one of them.
-std::string InBlocks(const std::vector<Titles>& titles,
-                     const std::function<void(size_t first, size_t last, Table&)>& rows) {
-  std::string text;
-  for (size_t first = 0; first < titles.size(); first += kSideBySide) {
-    const size_t last = std::min(first + kSideBySide, titles.size());
-    Table table(absl::StrCat("l", std::string(last - first, 'r')));
-    for (size_t line = 0; line < titles[first].size(); ++line) {
-      std::vector<std::string> cells = {""};
-      for (size_t column = first; column < last; ++column) cells.push_back(titles[column][line]);
-      table.Row(std::move(cells));
-    }
-    rows(first, last, table);
-    absl::StrAppend(&text, first == 0 ? "" : "\n", table.Text());
-  }
-  return text;
-}
-
-// One row: what `cell` says for each column.
-void AddRow(Table& table, std::string label, size_t first, size_t last,
-            const std::function<std::string(size_t)>& cell) {
-  std::vector<std::string> cells = {std::move(label)};
-  for (size_t column = first; column < last; ++column) cells.push_back(cell(column));
-  table.Row(std::move(cells));
-}
-
-// "1508934.4568 ( -0.01%)"; what stands for a hole ends where the rates end.
-std::string MmtestsCell(std::optional<double> base, std::optional<double> rate) {
-  const std::string number = rate.has_value() ? Fixed(*rate, 4) : "-";
-  if (!base.has_value() || !rate.has_value()) return absl::StrCat(number, std::string(10, ' '));
-  return absl::StrCat(number, absl::StrFormat(" (%6.2f%%)", PercentBetter(*base, *rate)));
-}
 
 // mmtests' report: rates with their percent to the first column, then the times of the whole run.
 struct Report {
@@ -62,7 +25,7 @@ struct Report {
 std::string ReportText(const std::vector<PftRow>& rows, const Report& report) {
   const std::string rates = InBlocks(report.titles, [&](size_t first, size_t last, Table& table) {
     for (size_t row = 0; row < rows.size(); ++row) {
-      AddRow(table, absl::StrCat("Hmean    ", PftRowName(rows[row].metric, rows[row].clients)), first, last,
+      AddRow(table, MmtestsLabel("Hmean", PftRowName(rows[row].metric, rows[row].clients)), first, last,
              [&](size_t column) { return MmtestsCell(report.rate(row, 0), report.rate(row, column)); });
     }
   });
@@ -75,12 +38,6 @@ std::string ReportText(const std::vector<PftRow>& rows, const Report& report) {
     }
   });
   return absl::StrCat(rates, "\n", totals);
-}
-
-Titles TitlesOf(const Configuration& c) {
-  std::string memcg = c.memcg();
-  if (c.gate != c.kernel->default_gate) absl::StrAppend(&memcg, " ", GateName(c.gate));
-  return {std::string(c.kernel->name), memcg};
 }
 
 std::string SimulatedReport(const PftTable& table) {

@@ -15,12 +15,11 @@ PftRun Clocks(const ExecResult& result) {
   PftRun run;
   const size_t timed = static_cast<size_t>(Phase::kCharge);
   run.pages = result.Total().phase[timed].pages;
-  uint64_t begin = UINT64_MAX, end = 0, last = 0;
+  uint64_t begin = UINT64_MAX, last = 0;
   uint64_t user = 0, time = 0, all_user = 0, all_time = 0;
   for (const SimCpuTimes& cpu : result.sim->cpus) {
     const SimCpuTimes::PerPhase& faults = cpu.phase[timed];
     begin = std::min(begin, faults.begin);
-    end = std::max(end, faults.end);
     user += faults.user;
     time += faults.time;
     for (const SimCpuTimes::PerPhase& phase : cpu.phase) {
@@ -31,7 +30,7 @@ PftRun Clocks(const ExecResult& result) {
   }
   run.user_ps = static_cast<int64_t>(user);
   run.system_ps = static_cast<int64_t>(time - user);
-  run.wall_ps = static_cast<int64_t>(end - begin);
+  run.wall_ps = static_cast<int64_t>(result.sim->Wall(timed));
   run.total_user_ps = static_cast<int64_t>(all_user);
   run.total_system_ps = static_cast<int64_t>(all_time - all_user);
   run.elapsed_ps = static_cast<int64_t>(last - begin);

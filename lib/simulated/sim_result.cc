@@ -1,5 +1,7 @@
 #include "memsim/machine/sim_result.h"
 
+#include <algorithm>
+
 namespace memsim {
 
 absl::string_view SimRowName(size_t row) {
@@ -34,6 +36,16 @@ uint64_t SimResult::Time() const {
   uint64_t sum = 0;
   for (size_t row = 0; row < kSimRows; ++row) sum += RowTime(row);
   return sum;
+}
+
+uint64_t SimResult::Wall(size_t phase) const {
+  uint64_t begin = UINT64_MAX, end = 0;
+  for (const SimCpuTimes& cpu : cpus) {
+    if (!cpu.phase[phase].any) continue;
+    begin = std::min(begin, cpu.phase[phase].begin);
+    end = std::max(end, cpu.phase[phase].end);
+  }
+  return end > begin ? end - begin : 0;
 }
 
 uint64_t SimResult::Samples() const {

@@ -134,6 +134,7 @@ struct SimResult {
 
   uint64_t accesses() const;
   uint64_t Time() const;                     // all CPUs, all causes
+  uint64_t Wall(size_t phase) const;         // from the first CPU's start to the last one's end
   uint64_t RowTime(size_t row) const;        // all parts and causes
   CauseTimes RowCauses(size_t row) const;    // all parts
   uint64_t Samples() const;

@@ -80,6 +80,7 @@ struct SimProfile {
 
   double pages = 0;  // of one run
   Spread charge, uncharge, total;  // ns of CPU time per page
+  Spread wall;  // ns per page from the first CPU's first fault to the last one's last
   std::array<double, kCauseCount> causes{}, memcg_causes{};  // ns, mean
   Spread memcg, memcg_share, memcg_sampled;
   std::optional<Spread> memcg_marginal;  // all of the controller's functions at once
