@@ -15,6 +15,10 @@ std::vector<size_t> ShuffledOrder(size_t n, Random& random) {
   return order;
 }
 
+double PartOf(const Timing& timing, TimingPart part) {
+  return part == TimingPart::kCharge ? timing.charge : timing.total();
+}
+
 }  // namespace
 
 absl::StatusOr<Timing> TimingOf(const ExecResult& result) {
@@ -41,12 +45,15 @@ absl::StatusOr<RestObjects> SharedRest(RestKind kind) {
 }
 
 absl::StatusOr<std::vector<std::unique_ptr<Runner>>> OpenArms(
-    const std::vector<const Configuration*>& arms, const std::atomic<bool>* stop, Random& random) {
+    const std::vector<const Configuration*>& arms, const std::atomic<bool>* stop, Random& random,
+    const std::vector<CpuObserver*>& observers) {
   const auto rest = SharedRest(arms[0]->rest);
   if (!rest.ok()) return rest.status();
   std::vector<std::unique_ptr<Runner>> runners(arms.size());
   for (const size_t arm : ShuffledOrder(arms.size(), random)) {
-    auto runner = Runner::Open(*arms[arm], MachineKind::kNative, {.stop = stop, .rest = *rest});
+    CpuObserver* const observer = observers.empty() ? nullptr : observers[arm];
+    auto runner =
+        Runner::Open(*arms[arm], MachineKind::kNative, {.stop = stop, .observer = observer, .rest = *rest});
     if (!runner.ok()) return runner.status();
     runners[arm] = *std::move(runner);
   }
@@ -101,9 +108,14 @@ Interval Paired::Total(size_t arm) const {
   return MedianInterval(Values([&](size_t r) { return timings_[arm][r].total(); }));
 }
 
-Interval Paired::Difference(size_t a, size_t b, double confidence) const {
+Interval Paired::Difference(size_t a, size_t b, double confidence, TimingPart part) const {
   return MedianInterval(
-      Values([&](size_t r) { return timings_[a][r].total() - timings_[b][r].total(); }), confidence);
+      Values([&](size_t r) { return PartOf(timings_[a][r], part) - PartOf(timings_[b][r], part); }),
+      confidence);
+}
+
+std::vector<double> Paired::Medians(size_t arm, TimingPart part) const {
+  return Values([&](size_t r) { return PartOf(timings_[arm][r], part); });
 }
 
 Interval Paired::Residue(size_t base, size_t part, size_t whole) const {

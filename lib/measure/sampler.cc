@@ -24,6 +24,7 @@ namespace memsim {
 namespace {
 
 constexpr size_t kRingPages = 512;  // 2 MiB: two minutes of 1 kHz, six seconds of 20 kHz
+constexpr size_t kSliceRingPages = 8;  // for many samplers at once, each read after milliseconds
 constexpr size_t kPage = 4096;
 constexpr absl::string_view kUserOnly = "perf task-clock, user only";
 
@@ -35,13 +36,15 @@ uint64_t PeriodNs(int hz) { return 1000000000u / static_cast<uint64_t>(hz) - 9; 
 class Sampler::PerThread {
  public:
   virtual ~PerThread() = default;
+  // Opened ones run. A stopped one goes on where it was in its period.
   virtual void Stop(std::vector<uint64_t>* addresses) = 0;
+  virtual void Resume() = 0;
 };
 
 // One software task-clock event on the calling thread, with a ring buffer of instruction pointers.
 class Sampler::Perf final : public PerThread {
  public:
-  static std::unique_ptr<Perf> Open(int hz, bool user_only, std::string* why) {
+  static std::unique_ptr<Perf> Open(int hz, bool user_only, size_t pages, std::string* why) {
     perf_event_attr attr = {};
     attr.size = sizeof(attr);
     attr.type = PERF_TYPE_SOFTWARE;
@@ -57,7 +60,6 @@ class Sampler::Perf final : public PerThread {
       return nullptr;
     }
     void* ring = MAP_FAILED;
-    size_t pages = kRingPages;
     // Without privileges the ring must fit into the locked-memory limit.
     for (; pages >= 8 && ring == MAP_FAILED; pages /= 2) {
       ring = mmap(nullptr, (1 + pages) * kPage, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
@@ -69,7 +71,7 @@ class Sampler::Perf final : public PerThread {
       return nullptr;
     }
     std::unique_ptr<Perf> perf(new Perf(fd, ring, pages));
-    ioctl(fd, PERF_EVENT_IOC_ENABLE, 0);
+    perf->Resume();
     return perf;
   }
   ~Perf() override {
@@ -91,6 +93,7 @@ class Sampler::Perf final : public PerThread {
     }
     __atomic_store_n(&control->data_tail, head, __ATOMIC_RELEASE);
   }
+  void Resume() override { ioctl(fd_, PERF_EVENT_IOC_ENABLE, 0); }
 
  private:
   Perf(int fd, void* ring, size_t pages) : fd_(fd), ring_(ring), pages_(pages) {}
@@ -127,29 +130,34 @@ class Sampler::Timer final : public PerThread {
       *why = absl::StrCat("timer_create: ", strerror(errno));
       return nullptr;
     }
-    timer->armed_ = true;
-    current = timer.get();
-    itimerspec period = {};
-    period.it_interval.tv_nsec = period.it_value.tv_nsec = 1000000000 / hz;
-    timer_settime(timer->timer_, 0, &period, nullptr);
+    timer->made_ = true;
+    timer->period_.it_interval.tv_nsec = timer->period_.it_value.tv_nsec = 1000000000 / hz;
+    timer->Resume();
     return timer;
   }
-  ~Timer() override { Disarm(); }
+  ~Timer() override {
+    if (made_) timer_delete(timer_);
+    if (current == this) current = nullptr;
+  }
 
   void Stop(std::vector<uint64_t>* addresses) override {
-    Disarm();
-    const size_t n = used_.load();
+    const itimerspec never = {};
+    itimerspec left = {};
+    timer_settime(timer_, 0, &never, &left);
+    current = nullptr;
+    // Nothing left: the sample of this period was on its way, too late.
+    period_.it_value = left.it_value.tv_nsec > 0 ? left.it_value : period_.it_interval;
+    const size_t n = used_.exchange(0);
     addresses->insert(addresses->end(), addresses_.begin(),
                       addresses_.begin() + static_cast<std::ptrdiff_t>(n));
+  }
+  void Resume() override {
+    current = this;
+    timer_settime(timer_, 0, &period_, nullptr);
   }
 
  private:
   Timer() : addresses_(kMost) {}
-  void Disarm() {
-    if (!std::exchange(armed_, false)) return;
-    timer_delete(timer_);
-    current = nullptr;
-  }
   static void OnSignal(int, siginfo_t*, void* context) {
     Timer* self = current;
     if (self == nullptr) return;
@@ -168,18 +176,20 @@ class Sampler::Timer final : public PerThread {
   static inline constinit thread_local Timer* current = nullptr;
 
   timer_t timer_ = {};
-  bool armed_ = false;
+  bool made_ = false;
+  itimerspec period_ = {};  // what is left of it, first
   std::vector<uint64_t> addresses_;
   std::atomic<size_t> used_{0};
 };
 
-Sampler::Sampler(int hz) : hz_(hz) {}
+Sampler::Sampler(int hz, SamplerThreads threads) : hz_(hz), threads_(threads) {}
 Sampler::~Sampler() = default;
 
 std::unique_ptr<Sampler::PerThread> Sampler::Start() {
   std::string why;
   for (const bool user_only : {false, true}) {
-    if (auto perf = Perf::Open(hz_, user_only, &why)) {
+    const size_t pages = threads_ == SamplerThreads::kCallers ? kSliceRingPages : kRingPages;
+    if (auto perf = Perf::Open(hz_, user_only, pages, &why)) {
       mechanism_ = user_only ? std::string(kUserOnly) : "perf task-clock";
       return perf;
     }
@@ -195,24 +205,36 @@ std::unique_ptr<Sampler::PerThread> Sampler::Start() {
 
 void Sampler::OnCpuStart(CpuId cpu) {
   const std::lock_guard<std::mutex> hold(mutex_);
-  if (running_.size() <= static_cast<size_t>(cpu)) {
-    running_.resize(static_cast<size_t>(cpu) + 1);
-    started_.resize(static_cast<size_t>(cpu) + 1);
+  const size_t at = static_cast<size_t>(cpu);
+  if (running_.size() <= at) {
+    running_.resize(at + 1);
+    started_.resize(at + 1);
   }
-  started_[static_cast<size_t>(cpu)] = native::ThreadCpuNs();
-  running_[static_cast<size_t>(cpu)] = Start();
+  started_[at] = native::ThreadCpuNs();
+  if (running_[at] != nullptr) running_[at]->Resume();
+  else running_[at] = Start();
 }
 
 void Sampler::OnCpuEnd(CpuId cpu) {
   const std::lock_guard<std::mutex> hold(mutex_);
-  std::unique_ptr<PerThread> thread = std::move(running_[static_cast<size_t>(cpu)]);
+  std::unique_ptr<PerThread>& thread = running_[static_cast<size_t>(cpu)];
   cpu_ns_ += native::ThreadCpuNs() - started_[static_cast<size_t>(cpu)];
   if (thread != nullptr) thread->Stop(&addresses_);
+  if (threads_ == SamplerThreads::kAny) thread.reset();
+}
+
+void Sampler::Clear() {
+  addresses_.clear();
+  cpu_ns_ = 0;
 }
 
 SampleCounts Sampler::Symbolise() const {
-  SampleCounts counts;
   Symbols symbols;
+  return Symbolise(symbols);
+}
+
+SampleCounts Sampler::Symbolise(Symbols& symbols) const {
+  SampleCounts counts;
   for (const uint64_t address : addresses_) {
     ++counts.total;
     const Symbols::Place place = symbols.Find(address);

@@ -1,6 +1,8 @@
 #include "memsim/measure/statistics.h"
 
 #include <algorithm>
+#include <boost/math/distributions/normal.hpp>
+#include <boost/math/distributions/students_t.hpp>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -30,12 +32,33 @@ std::vector<double> Ranks(const std::vector<double>& values) {
 
 // Times the number of values.
 double Covariance(const std::vector<double>& x, const std::vector<double>& y) {
-  const double n = static_cast<double>(x.size());
-  const double mean_x = std::accumulate(x.begin(), x.end(), 0.0) / n;
-  const double mean_y = std::accumulate(y.begin(), y.end(), 0.0) / n;
+  const double mean_x = Mean(x), mean_y = Mean(y);
   double sum = 0;
   for (size_t i = 0; i < x.size(); ++i) sum += (x[i] - mean_x) * (y[i] - mean_y);
   return sum;
+}
+
+// Wilson's interval of a share, `z` standard errors wide, from samples that say as much as `excess`
+// times fewer independent ones.
+Interval Wilson(double hits, double total, double excess, double z) {
+  Interval interval;
+  if (total == 0) return interval;
+  const double n = total / excess;
+  const double p = hits / total;
+  const double scale = 1 + z * z / n;
+  const double middle = (p + z * z / (2 * n)) / scale;
+  const double half = z / scale * std::sqrt(p * (1 - p) / n + z * z / (4 * n * n));
+  interval.centre = p;
+  // What rounding would leave beside the ends.
+  interval.low = hits == 0 ? 0 : std::max(0.0, middle - half);
+  interval.high = hits == total ? 1 : std::min(1.0, middle + half);
+  return interval;
+}
+
+// The quantile that a two-sided interval takes.
+template <class Distribution>
+double Quantile(const Distribution& distribution, double confidence) {
+  return boost::math::quantile(distribution, 1 - (1 - confidence) / 2);
 }
 
 }  // namespace
@@ -43,6 +66,16 @@ double Covariance(const std::vector<double>& x, const std::vector<double>& y) {
 double Median(std::vector<double> values) {
   std::sort(values.begin(), values.end());
   return MedianOfSorted(values);
+}
+
+double Mean(const std::vector<double>& values) {
+  if (values.empty()) return 0;
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+double StandardDeviation(const std::vector<double>& values) {
+  if (values.size() < 2) return 0;
+  return std::sqrt(Covariance(values, values) / static_cast<double>(values.size() - 1));
 }
 
 double HarmonicMean(const std::vector<double>& values) {
@@ -115,20 +148,45 @@ double RankCorrelation(const std::vector<double>& x, const std::vector<double>& 
   return Covariance(rx, ry) / std::sqrt(Covariance(rx, rx) * Covariance(ry, ry));
 }
 
-Interval ShareInterval(int64_t hits, int64_t total) {
-  constexpr double kZ = 1.959964;
-  Interval interval;
+Interval ShareInterval(int64_t hits, int64_t total, double confidence) {
+  Interval interval = Wilson(static_cast<double>(hits), static_cast<double>(total), 1,
+                             Quantile(boost::math::normal(), confidence));
   interval.n = static_cast<int>(total);
-  if (total == 0) return interval;
-  const double n = static_cast<double>(total);
-  const double p = static_cast<double>(hits) / n;
-  const double scale = 1 + kZ * kZ / n;
-  const double middle = (p + kZ * kZ / (2 * n)) / scale;
-  const double half = kZ / scale * std::sqrt(p * (1 - p) / n + kZ * kZ / (4 * n * n));
-  interval.centre = p;
-  interval.low = std::max(0.0, middle - half);
-  interval.high = middle + half;
-  interval.confidence = kConfidence;
+  if (total > 0) interval.confidence = confidence;
+  return interval;
+}
+
+Interval GroupedShareInterval(const std::vector<int64_t>& hits, const std::vector<int64_t>& totals,
+                              double confidence) {
+  const auto sum = [](const std::vector<int64_t>& values) {
+    return static_cast<double>(std::accumulate(values.begin(), values.end(), int64_t{0}));
+  };
+  const double all = sum(totals);
+  const double p = all == 0 ? 0 : sum(hits) / all;
+  // Pearson's chi-squared over its degrees of freedom: 1 when chance alone makes the groups differ.
+  double chi = 0;
+  for (size_t g = 0; g < hits.size(); ++g) {
+    const double expected = p * static_cast<double>(totals[g]);
+    if (expected <= 0 || p >= 1) continue;
+    const double off = static_cast<double>(hits[g]) - expected;
+    chi += off * off / (expected * (1 - p));
+  }
+  const double freedom = std::max(1.0, static_cast<double>(hits.size()) - 1);
+  // The groups are few, and how much they differ is itself an estimate from them: Student's t.
+  Interval interval = Wilson(sum(hits), all, std::max(1.0, chi / freedom),
+                             Quantile(boost::math::students_t(freedom), confidence));
+  interval.n = static_cast<int>(hits.size());
+  if (interval.n >= kLeastGroups && all > 0) interval.confidence = confidence;
+  return interval;
+}
+
+Interval DifferenceInterval(const Interval& a, const Interval& b) {
+  Interval interval;
+  interval.centre = a.centre - b.centre;
+  interval.low = interval.centre - std::hypot(a.centre - a.low, b.high - b.centre);
+  interval.high = interval.centre + std::hypot(a.high - a.centre, b.centre - b.low);
+  interval.confidence = std::min(a.confidence, b.confidence);
+  interval.n = std::min(a.n, b.n);
   return interval;
 }
 

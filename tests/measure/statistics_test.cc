@@ -116,5 +116,45 @@ TEST(ShareIntervalTest, IsWilsons) {
   EXPECT_NEAR(none.high, 0.0370, 0.0001);
 }
 
+// Newcombe's example, 56 of 70 less 48 of 80 (0.0524 to 0.3339).
+TEST(DifferenceIntervalTest, OfTwoSharesIsNewcombes) {
+  const Interval difference = DifferenceInterval(ShareInterval(56, 70), ShareInterval(48, 80));
+  EXPECT_NEAR(difference.centre, 0.2, 1e-12);
+  EXPECT_NEAR(difference.low, 0.0524, 0.0001);
+  EXPECT_NEAR(difference.high, 0.3339, 0.0001);
+}
+
+// Samples in 24 groups whose own shares differ: 10 % on the whole, 5 % to 15 % in a group. Expect
+// the interval to hold the whole's share as often as it says, which the plain one does not; and no
+// confidence in few groups.
+TEST(GroupedShareIntervalTest, HoldsTheShareOfGroupsThatDiffer) {
+  std::mt19937_64 engine(9);
+  std::uniform_real_distribution<double> share(0.05, 0.15);
+  constexpr int kTrials = 1000;
+  int grouped = 0, plain = 0;
+  for (int trial = 0; trial < kTrials; ++trial) {
+    std::vector<int64_t> hits, totals(24, 400);
+    int64_t sum = 0;
+    for (size_t g = 0; g < totals.size(); ++g) {
+      hits.push_back(std::binomial_distribution<int64_t>(totals[g], share(engine))(engine));
+      sum += hits.back();
+    }
+    const auto holds = [](const Interval& interval) { return interval.low <= 0.1 && 0.1 <= interval.high; };
+    grouped += holds(GroupedShareInterval(hits, totals)) ? 1 : 0;
+    plain += holds(ShareInterval(sum, 24 * 400)) ? 1 : 0;
+  }
+  EXPECT_GE(grouped, kTrials * 93 / 100);
+  EXPECT_LE(grouped, kTrials * 99 / 100);
+  EXPECT_LT(plain, kTrials * 85 / 100);
+  EXPECT_EQ(GroupedShareInterval({1, 2}, {10, 10}).confidence, 0);
+}
+
+// Of 2, 4, 4, 4, 5, 5, 7, 9: mean 5, sum of squares 32.
+TEST(StandardDeviationTest, IsThatOfASample) {
+  EXPECT_DOUBLE_EQ(Mean({2, 4, 4, 4, 5, 5, 7, 9}), 5);
+  EXPECT_DOUBLE_EQ(StandardDeviation({2, 4, 4, 4, 5, 5, 7, 9}), std::sqrt(32.0 / 7));
+  EXPECT_EQ(StandardDeviation({3}), 0);
+}
+
 }  // namespace
 }  // namespace memsim

@@ -59,5 +59,58 @@ TEST(VerdictTest, ZeroIsNeverFasterOrSlower) {
   }
 }
 
+// Simulated differences of eight seeds, all below zero. Expect the least and the most of them, and
+// no interval.
+TEST(SeedVerdictTest, EightSeedsThatAgreeAreResolved) {
+  const Verdict verdict = JudgeSeeds({-21, -22, -20, -21, -21, -22, -20, -21}, 700);
+  EXPECT_EQ(VerdictText(verdict, "A", "B"),
+            "B is 21.0 ns (3.0 %) faster than A, 20.0…22.0 over 8 seeds, exact for each: resolved");
+  EXPECT_EQ(VerdictCell(verdict), "resolved");
+}
+
+// Seven that agree, one that does not, one alone, and none that differs.
+TEST(SeedVerdictTest, OtherwiseNot) {
+  EXPECT_EQ(VerdictText(JudgeSeeds({2, 2, 2, 2, 2, 2, 3}, 700), "A", "B"),
+            "B is 2.00 ns (0.3 %) slower than A, 2.00…3.00 over 7 seeds: exact for them; a verdict "
+            "takes eight");
+  EXPECT_EQ(VerdictText(JudgeSeeds({2, 2, 2, 2, 2, 2, 3, -1}, 700), "A", "B"),
+            "not resolved: B minus A differs by seed, -1.00…+3.00 ns over 8 seeds");
+  EXPECT_EQ(VerdictText(JudgeSeeds({2}, 700), "A", "B"),
+            "B is 2.00 ns (0.3 %) slower than A: exact for its one seed, which shows no spread");
+  EXPECT_EQ(VerdictText(JudgeSeeds({0, 0}, 700), "A", "B"),
+            "B takes the same time as A with 2 seeds: exact for them");
+}
+
+// Any seeds of both signs, few or many. Expect the sentence never to say faster or slower.
+TEST(SeedVerdictTest, ZeroIsNeverFasterOrSlower) {
+  Random random(8);
+  for (int i = 0; i < 1000; ++i) {
+    std::vector<double> seeds(2 + random.Below(7));
+    for (double& seed : seeds) seed = static_cast<double>(random.Below(2000)) / 100 - 10;
+    seeds[0] = -1;
+    seeds[1] = 1;
+    const std::string text = VerdictText(JudgeSeeds(seeds, 700), "A", "B");
+    ASSERT_FALSE(absl::StrContains(text, "slower") || absl::StrContains(text, "faster")) << text;
+  }
+}
+
+// Counts, more, fewer and as many, and of nothing.
+TEST(CountVerdictTest, IsExact) {
+  EXPECT_EQ(VerdictText(JudgeCounts(67, 277.5), "A", "B"),
+            "B makes 210.5 fewer instructions a page than A (-75.9 %): exact");
+  EXPECT_EQ(VerdictText(JudgeCounts(12, 10), "A", "B", "calls"),
+            "B makes 2.00 more calls a page than A (+20.0 %): exact");
+  EXPECT_EQ(VerdictText(JudgeCounts(10, 10), "A", "B"), "B makes as many instructions a page as A: exact");
+  EXPECT_EQ(VerdictText(JudgeCounts(5, 0), "A", "B"), "B makes 5.00 more instructions a page than A: exact");
+}
+
+// What stands in a cell of a table.
+TEST(VerdictCellTest, IsShort) {
+  EXPECT_EQ(VerdictCell(Judge(Of(0.05, 0.3, 0.55), Of(-0.1, 0.3, 0.7), kQuiet, 20)), "not: <0.40");
+  EXPECT_EQ(VerdictCell(JudgeSeeds({2, 2}, 700)), "2 seeds");
+  EXPECT_EQ(VerdictCell(JudgeSeeds({2, -2}, 700)), "by seed");
+  EXPECT_EQ(VerdictCell(JudgeCounts(1, 2)), "exact");
+}
+
 }  // namespace
 }  // namespace memsim

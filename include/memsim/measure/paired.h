@@ -40,9 +40,14 @@ absl::StatusOr<RestObjects> SharedRest(RestKind kind);
 
 // New worlds for these arms, by arm, all with the same rest of a fault. They are made in an order drawn from
 // `random`: who comes first gets the memory that the last worlds gave back, and would get it every time.
+// `observers`: none, or one for each arm.
 absl::StatusOr<std::vector<std::unique_ptr<Runner>>> OpenArms(
-    const std::vector<const Configuration*>& arms, const std::atomic<bool>* stop, Random& random);
+    const std::vector<const Configuration*>& arms, const std::atomic<bool>* stop, Random& random,
+    const std::vector<CpuObserver*>& observers = {});
 std::vector<Runner*> Pointers(const std::vector<std::unique_ptr<Runner>>& runners);
+
+// What of a timing.
+enum class TimingPart : uint8_t { kCharge, kTotal };
 
 class Paired {
  public:
@@ -59,7 +64,10 @@ class Paired {
   Interval Uncharge(size_t arm) const;
   Interval Total(size_t arm) const;
   // Median of the differences total(a) - total(b) inside the rounds.
-  Interval Difference(size_t a, size_t b, double confidence = kConfidence) const;
+  Interval Difference(size_t a, size_t b, double confidence = kConfidence,
+                      TimingPart part = TimingPart::kTotal) const;
+  // What the intervals are made from: the medians of the placements, or the rounds of the only one.
+  std::vector<double> Medians(size_t arm, TimingPart part) const;
   // What arm `part` adds to `base`, as a share of what `whole` adds to it.
   Interval Residue(size_t base, size_t part, size_t whole) const;
 

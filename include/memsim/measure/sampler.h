@@ -4,15 +4,19 @@
 //            the thread's CPU time (about 250 samples a second on common kernels, whatever is asked)
 // Units      counts of samples; nanoseconds of CPU time
 // Threads    OnCpuStart/OnCpuEnd run on the sampled threads; results are read after they have ended
+// Slices     what runs for less time than a period has no sample, unless the clock of the samples goes on
+//            from one run to the next: SamplerThreads::kCallers
 // Errors     a host that allows neither gives mechanism() "none" and why()
 #ifndef MEMSIM_MEASURE_SAMPLER_H_
 #define MEMSIM_MEASURE_SAMPLER_H_
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -20,6 +24,13 @@
 #include "memsim/session.h"
 
 namespace memsim {
+
+class Symbols;
+
+enum class SamplerThreads : uint8_t {
+  kAny,      // a clock of its own for every run
+  kCallers,  // all runs are of one worker, on the thread that asks for them
+};
 
 // Samples by where they fell.
 struct SampleCounts {
@@ -31,12 +42,21 @@ struct SampleCounts {
   int64_t other = 0;       // elsewhere: libc, unknown
   int64_t total = 0;
   std::map<std::string, int64_t> unknown;  // symbols counted as other
+
+  // What is not a modelled function, as reports name it.
+  std::array<std::pair<absl::string_view, int64_t>, 5> Outside() const {
+    return {{{"(clear page)", clear_page},
+             {"(real fault, user side)", real_fault},
+             {"(host kernel)", kernel},
+             {"(memsim's loop)", driver},
+             {"(elsewhere)", other}}};
+  }
 };
 
 class Sampler : public CpuObserver {
  public:
   // Samples `hz` times per second of CPU time.
-  explicit Sampler(int hz);
+  explicit Sampler(int hz, SamplerThreads threads = SamplerThreads::kAny);
   ~Sampler() override;
 
   void OnCpuStart(CpuId cpu) override;
@@ -46,8 +66,11 @@ class Sampler : public CpuObserver {
   absl::string_view mechanism() const { return mechanism_; }
   absl::string_view why() const { return why_; }
   int64_t samples() const { return static_cast<int64_t>(addresses_.size()); }
-  // Looks every sample up in the symbols of this program.
+  // Forgets what was sampled so far.
+  void Clear();
+  // Looks every sample up in the symbols of this program; `symbols` remembers what it looked up.
   SampleCounts Symbolise() const;
+  SampleCounts Symbolise(Symbols& symbols) const;
 
  private:
   class PerThread;
@@ -57,6 +80,7 @@ class Sampler : public CpuObserver {
   std::unique_ptr<PerThread> Start();
 
   int hz_;
+  SamplerThreads threads_;
   std::mutex mutex_;
   std::string mechanism_ = "none";
   std::string why_;

@@ -20,6 +20,10 @@ struct Interval {
 // `values` need not be sorted; empty gives 0.
 double Median(std::vector<double> values);
 
+double Mean(const std::vector<double>& values);
+// Of a sample (n - 1); fewer than two values give 0.
+double StandardDeviation(const std::vector<double>& values);
+
 // For rates of the same work. Values above 0; empty gives 0.
 double HarmonicMean(const std::vector<double>& values);
 
@@ -42,8 +46,19 @@ double Slope(const std::vector<double>& x, const std::vector<double>& y);
 // -1 for the opposite. NaN for fewer than three values or a list of equal ones.
 double RankCorrelation(const std::vector<double>& x, const std::vector<double>& y);
 
-// 95 % interval of a share: Wilson's, `hits` of `total` samples.
-Interval ShareInterval(int64_t hits, int64_t total);
+// Interval of a share: Wilson's, `hits` of `total` samples.
+Interval ShareInterval(int64_t hits, int64_t total, double confidence = kConfidence);
+
+// The same for samples taken in groups, hits[g] of totals[g], which may differ by more than chance
+// makes them: the interval is as much wider as they do. `n` is the number of groups; under
+// kLeastGroups they say too little of that, and `confidence` is 0.
+inline constexpr int kLeastGroups = 8;
+Interval GroupedShareInterval(const std::vector<int64_t>& hits, const std::vector<int64_t>& totals,
+                              double confidence = kConfidence);
+
+// a - b of two independent estimates, from their intervals of one confidence (Zou and Donner's MOVER; of two
+// shares it is Newcombe's interval).
+Interval DifferenceInterval(const Interval& a, const Interval& b);
 
 }  // namespace memsim
 
