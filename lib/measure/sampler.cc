@@ -228,6 +228,15 @@ void Sampler::Clear() {
   cpu_ns_ = 0;
 }
 
+std::array<std::pair<absl::string_view, int64_t>, 5> SampleCounts::Outside() const {
+  using Kind = Symbols::Kind;
+  return {{{Symbols::KindName(Kind::kClearPage), clear_page},
+           {Symbols::KindName(Kind::kRealFault), real_fault},
+           {Symbols::KindName(Kind::kKernel), kernel},
+           {Symbols::KindName(Kind::kDriver), driver},
+           {Symbols::KindName(Kind::kOther), other}}};
+}
+
 SampleCounts Sampler::Symbolise() const {
   Symbols symbols;
   return Symbolise(symbols);

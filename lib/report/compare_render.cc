@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <nlohmann/json.hpp>
+#include <cmath>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "lib/report/json.h"
+#include "lib/report/compare_parts.h"
 #include "lib/report/table.h"
 #include "memsim/report/compare.h"
 #include "memsim/report/render.h"
@@ -12,136 +12,202 @@ namespace memsim {
 
 namespace {
 
-using Json = nlohmann::ordered_json;
-
-constexpr double kShown = 0.05;  // instructions a page, below which a difference reads as none
-
-// "A" for the first arm, and so on: a configuration is too long for a sentence.
-std::string Letter(size_t arm) { return std::string(1, static_cast<char>('A' + arm)); }
-
-std::string CommandOf(const CompareResult& r) {
-  std::string line = "memsim compare";
-  for (const CompareArm& arm : r.arms) absl::StrAppend(&line, " ", arm.text);
-  absl::StrAppend(&line, " --rest ", RestName(r.arms[0].configuration.rest), " --seconds ",
-                  r.options.seconds);
-  if (r.options.until > 0) absl::StrAppend(&line, " --until ", r.options.until);
-  return absl::StrCat(line, " --seed ", r.options.seed);
-}
+// Below these a function is left out: where both arms have less, and counts do not differ more.
+constexpr double kShownNs = 0.05;
+constexpr double kShownCount = 0.05;
 
 std::string SignedRange(const Interval& interval, int digits) {
   return absl::StrFormat("%+.*f…%+.*f", digits, interval.low, digits, interval.high);
 }
 
+// "-15.3 %"; nothing of nothing.
+std::string Percent(double difference, double base) {
+  return base > 0 ? absl::StrFormat("%+.1f %%", 100 * difference / base) : "-";
+}
+
+// A difference of counts; "." for none.
+std::string More(double difference, int digits = 2) {
+  const std::string size = Count(difference, digits);
+  return difference > 0 && size != "." ? absl::StrCat("+", size) : size;
+}
+
+const char* RangeTitle(const CompareResult& r) {
+  return r.machine == MachineKind::kSimulated ? "over the seeds" : "95 % interval";
+}
+
 std::string Times(const CompareResult& r) {
-  Table table("lrrrrrrr");
-  table.Row({"", "ns a page", "95 % interval", "minus A", "95 % interval", "calls", "insns", "gates"});
+  const char* const range = RangeTitle(r);
+  Table table("lrrrrrrrr");
+  table.Row({"", "ns a page", range, "minus A", "", range, "calls", "insns", "gates"});
   table.Rule();
   for (size_t i = 0; i < r.arms.size(); ++i) {
     const CompareArm& arm = r.arms[i];
     const PerPage& counts = arm.counts.memcg_total;
-    table.Row({Letter(i), Ns(arm.total.centre), NsRange(arm.total),
-               i == 0 ? "" : absl::StrFormat("%+.3f", arm.difference.centre),
-               i == 0 ? "" : SignedRange(arm.difference, 3), Count(counts.calls, 2),
+    table.Row({ArmLetter(i), Ns(arm.total.value.centre), NsRange(arm.total.value),
+               i == 0 ? "" : absl::StrFormat("%+.3f", arm.total.difference.centre),
+               i == 0 ? "" : Percent(arm.total.difference.centre, r.arms[0].total.value.centre),
+               i == 0 ? "" : SignedRange(arm.total.difference, 3), Count(counts.calls, 2),
                Count(counts.instructions, 1), Count(counts.gates, 2)});
   }
-  table.Row({"A again", "", "", absl::StrFormat("%+.3f", r.control.centre), SignedRange(r.control, 3)});
+  if (r.machine == MachineKind::kNative) {
+    table.Row({"A again", "", "", absl::StrFormat("%+.3f", r.control.centre),
+               Percent(r.control.centre, r.arms[0].total.value.centre), SignedRange(r.control, 3)});
+  }
   return table.Text();
 }
 
-// Functions of the controller whose exact counts differ between the first arm and another.
-std::string Functions(const CompareResult& r) {
-  std::string align = "l";
-  std::vector<std::string> heading = {"exact instructions a page"};
-  for (size_t i = 0; i < r.arms.size(); ++i) {
-    align += "r";
-    heading.push_back(Letter(i));
+double Lines(const ExactCounts& counts) {
+  double sum = 0;
+  for (const double lines : counts.memcg_lines) sum += lines;
+  return sum;
+}
+
+// What the controller does for a page, in the first arm and another.
+std::string ControllerCounts(const CompareResult& r, size_t arm) {
+  const ExactCounts& a = r.arms[0].counts;
+  const ExactCounts& b = r.arms[arm].counts;
+  Table table("lrrrr");
+  table.Row({"the controller, a page", "A", ArmLetter(arm), "minus A", ""});
+  table.Rule();
+  const auto row = [&](absl::string_view what, double first, double other) {
+    table.Row({std::string(what), Count(first), Count(other), More(other - first, 3),
+               Percent(other - first, first)});
+  };
+  for (const PerPageField& field : kPerPageFields) {
+    row(field.heading, a.memcg_total.*field.value, b.memcg_total.*field.value);
   }
-  Table table(align);
-  table.Row(heading);
+  row("cache lines touched", Lines(a), Lines(b));
+  row("instructions, fault included", a.all.instructions, b.all.instructions);
+  return table.Text();
+}
+
+bool CountsDiffer(const PerPage& a, const PerPage& b) {
+  return std::any_of(kPerPageFields.begin(), kPerPageFields.end(), [&](const PerPageField& field) {
+    return std::abs(a.*field.value - b.*field.value) >= kShownCount;
+  });
+}
+
+std::string Label(const CompareFunction& function) {
+  return absl::StrCat(function.sum ? "" : "  ", function.name);
+}
+
+// Exact counts by function, where they differ.
+std::string CountsByFunction(const CompareResult& r, size_t arm) {
+  const std::string letter = ArmLetter(arm);
+  Table table("lrrrrrrrrr");
+  table.Row({absl::StrCat("by function: A and ", letter), "calls", letter, "insns", letter, "minus A", "",
+             "loads", "stores", "LOCK"});
   table.Rule();
   bool any = false;
-  for (size_t fn = 0; fn < kFnCount; ++fn) {
-    const FnInfo& info = Info(static_cast<Fn>(fn));
-    if (info.group == FnGroup::kRest) continue;
-    std::vector<std::string> row = {std::string(info.name)};
-    bool differs = false;
-    for (const CompareArm& arm : r.arms) {
-      const double instructions = arm.counts.by_function[fn].instructions;
-      const double difference = instructions - r.arms[0].counts.by_function[fn].instructions;
-      differs |= difference <= -kShown || difference >= kShown;
-      row.push_back(Count(instructions, 1));
-    }
-    if (differs) table.Row(row);
-    any |= differs;
+  for (const CompareFunction& function : r.functions) {
+    const CompareFunction::Cell& a = function.cells[0];
+    const CompareFunction::Cell& b = function.cells[arm];
+    if (!CountsDiffer(a.counts, b.counts)) continue;
+    any = true;
+    const auto count = [](const CompareFunction::Cell& cell, double value) {
+      return cell.present ? Count(value, 2) : "-";
+    };
+    const double more = b.counts.instructions - a.counts.instructions;
+    table.Row({Label(function), count(a, a.counts.calls), count(b, b.counts.calls),
+               count(a, a.counts.instructions), count(b, b.counts.instructions), More(more),
+               Percent(more, a.counts.instructions), More(b.counts.loads - a.counts.loads),
+               More(b.counts.stores - a.counts.stores), More(b.counts.rmw - a.counts.rmw)});
   }
-  if (!any) return "exact counts: the same in every function of the controller\n";
+  if (!any) return absl::StrCat("A and ", letter, ": the same counts in every function\n");
   return table.Text();
+}
+
+// Times by function in the first arm and another, and the exact instructions beside them.
+std::string TimesByFunction(const CompareResult& r, size_t arm) {
+  const std::string letter = ArmLetter(arm);
+  Table table("lrrrrrlr");
+  table.Row({absl::StrCat("by function: ns of A and ", letter), "A", letter, "minus A", "", RangeTitle(r),
+             "verdict", "insns"});
+  table.Rule();
+  for (const CompareFunction& function : r.functions) {
+    const CompareFunction::Cell& a = function.cells[0];
+    const CompareFunction::Cell& b = function.cells[arm];
+    if (!a.present && !b.present) continue;
+    if (std::max(a.ns.value.centre, b.ns.value.centre) < kShownNs && !CountsDiffer(a.counts, b.counts)) {
+      continue;
+    }
+    const bool modelled = function.group != CompareGroup::kOutside;
+    const auto ns = [](const CompareFunction::Cell& cell) {
+      return cell.present ? Fixed(cell.ns.value.centre, 2) : "-";
+    };
+    const Interval& more = b.ns.difference;
+    const int digits = std::max(std::abs(more.low), std::abs(more.high)) < 0.1 ? 3 : 2;
+    table.Row({Label(function), ns(a), ns(b), absl::StrFormat("%+.*f", digits, more.centre),
+               Percent(more.centre, a.ns.value.centre), SignedRange(more, digits), VerdictCell(b.ns.verdict),
+               modelled ? More(b.counts.instructions - a.counts.instructions, 1) : ""});
+  }
+  return table.Text();
+}
+
+std::string NativeNotes(const CompareResult& r) {
+  std::string text = Wrap(
+      absl::StrCat(r.rounds, " rounds of ", r.slice, " pages an arm, in random order, in ", r.placements,
+                   " placements of the worlds, ", Fixed(r.seconds, 1),
+                   " s. Intervals are made from the medians of the placements; \"A again\" is "
+                   "the control, with its 99 % interval. Where the code lies is not varied."),
+      kColumns, "");
+  const CompareResult::Sampling& s = r.sampling;
+  if (s.samples == 0) {
+    return absl::StrCat(text, "By function: not available: ", s.why.empty() ? "interrupted" : s.why, "\n");
+  }
+  return absl::StrCat(
+      text,
+      Wrap(absl::StrCat(
+               "By function: at least ", s.samples, " samples an arm (", s.mechanism, ") in ",
+               s.placements, " placements, ", Fixed(s.seconds, 1),
+               " s; 99 % for all differences together. \"not: <1.2\": not resolved, anything "
+               "under 1.2 ns would have been missed. \"-\": not called. insns: exact, minus A; "
+               "\".\": as many."),
+           kColumns, ""));
+}
+
+std::string SimulatedNotes(const CompareResult& r) {
+  return Wrap(absl::StrCat("Simulated, exact for its seeds: ", r.seeds, r.seeds == 1 ? " seed" : " seeds",
+                           " from ", r.options.seed,
+                           ", the same in all arms. A number is the median over the seeds, a range goes from "
+                           "the least to the most; resolved: the 99 % interval of the differences, seed by "
+                           "seed, does not hold zero, which takes eight seeds. \"-\": not called. Counts "
+                           "are exact, of the tracing machine; insns by function: minus A, \".\": as many."),
+              kColumns, "");
+}
+
+std::string TracingNotes() {
+  return Wrap(
+      "Exact counts of the tracing machine, per page: charge and uncharge. \"-\": not called; \".\": none. "
+      "Loads, stores and LOCK (read-modify-writes) by function are minus A.",
+      kColumns, "");
 }
 
 }  // namespace
 
 std::string CompareText(const CompareResult& r, const Environment& environment) {
-  std::string text = PartialNote(r.partial);
-  absl::StrAppend(&text, Wrap(CommandOf(r), kColumns, ""), Wrap(environment.Line(), kColumns, ""));
-  const auto keyed = [](const CompareArm& arm) { return arm.configuration.gate == GateKind::kStaticKey; };
+  std::string text = CompareHeading(r, environment);
+  const auto keyed = [](const CompareArm& arm) {
+    return arm.machine == MachineKind::kNative && arm.configuration.gate == GateKind::kStaticKey;
+  };
   if (std::any_of(r.arms.begin(), r.arms.end(), keyed)) {
     absl::StrAppend(&text, Wrap(absl::StrCat("static keys: ", environment.static_keys), kColumns, ""));
   }
-  text += "\n";
-  for (size_t i = 0; i < r.arms.size(); ++i) {
-    const Configuration& c = r.arms[i].configuration;
-    absl::StrAppend(&text, Letter(i), "  ", c.kernel->name, ", gate ", GateName(c.gate), ", memcg ",
-                    c.memcg(), " (", kOffKinds[static_cast<size_t>(c.off())].name, "), rest ",
-                    RestName(c.rest), "\n");
+  absl::StrAppend(&text, "\n", ArmLines(r), "\n");
+  if (!Timed(r)) {
+    for (size_t i = 1; i < r.arms.size(); ++i) absl::StrAppend(&text, ControllerCounts(r, i), "\n");
+  } else {
+    absl::StrAppend(&text, Times(r), "\n");
   }
-  absl::StrAppend(&text, "\n", Times(r), "\n");
+  absl::StrAppend(&text, VerdictLines(r), PublishedLines(r), "\n");
   for (size_t i = 1; i < r.arms.size(); ++i) {
-    absl::StrAppend(&text, Wrap(VerdictText(r.arms[i].verdict, "A", Letter(i)), kColumns, ""));
+    const bool timed = r.machine == MachineKind::kSimulated || r.sampling.samples > 0;
+    absl::StrAppend(&text, timed ? TimesByFunction(r, i) : CountsByFunction(r, i), "\n");
   }
-  absl::StrAppend(&text, "\n", Functions(r), "\n");
-  absl::StrAppend(
-      &text, Wrap(absl::StrCat(r.rounds, " rounds of ", r.slice, " pages an arm, in random order, in ",
-                               r.placements, " placements of the worlds, ", Fixed(r.seconds, 1),
-                               " s. Intervals are made from the medians of the placements; \"A again\" is "
-                               "the control, with its 99 % interval. Where the code lies is not varied."),
-                     kColumns, ""));
-  return text;
-}
-
-std::string CompareJson(const CompareResult& r, const Environment& environment) {
-  Json result = {{"command", CommandOf(r)},     {"rounds", r.rounds},       {"placements", r.placements},
-                 {"pages_per_slice", r.slice},  {"seconds", r.seconds},     {"control", ToJson(r.control)},
-                 {"code_layout", "not varied"}};
-  for (size_t i = 0; i < r.arms.size(); ++i) {
-    const CompareArm& arm = r.arms[i];
-    Json one = {{"arm", arm.text},
-                {"configuration", ToJson(arm.configuration)},
-                {"ns_per_page", ToJson(arm.total)},
-                {"counts", ToJson(arm.counts)}};
-    if (i > 0) {
-      one["difference"] = ToJson(arm.difference);
-      one["would_have_missed_ns"] = arm.verdict.missed;
-      one["verdict"] = std::string(VerdictName(arm.verdict.kind));
-      one["sentence"] = VerdictText(arm.verdict, "A", Letter(i));
-    }
-    result["arms"].push_back(std::move(one));
-  }
-  return JsonDocument("memsim.compare/1", r.partial, std::move(result), environment);
-}
-
-std::string CompareCsv(const CompareResult& r) {
-  std::string text = "arm,ns,ns_low,ns_high,difference,difference_low,difference_high,missed,verdict\n";
-  for (size_t i = 0; i < r.arms.size(); ++i) {
-    const CompareArm& arm = r.arms[i];
-    absl::StrAppendFormat(&text, "\"%s\",%g,%g,%g,", arm.text, arm.total.centre, arm.total.low,
-                          arm.total.high);
-    if (i == 0) {
-      text += ",,,,\n";
-      continue;
-    }
-    absl::StrAppendFormat(&text, "%g,%g,%g,%g,%s\n", arm.difference.centre, arm.difference.low,
-                          arm.difference.high, arm.verdict.missed,
-                          std::string(VerdictName(arm.verdict.kind)));
+  switch (r.machine) {
+    case MachineKind::kNative: return absl::StrCat(text, NativeNotes(r));
+    case MachineKind::kTracing: return absl::StrCat(text, TracingNotes());
+    case MachineKind::kSimulated: return absl::StrCat(text, SimulatedNotes(r));
   }
   return text;
 }

@@ -48,16 +48,10 @@ Json ToJson(const Environment& e) {
           {"time", e.time}};
 }
 
-Json ToJson(const PerPage& n) {
-  return {{"calls", n.calls},
-          {"instructions", n.instructions},
-          {"loads", n.loads},
-          {"stores", n.stores},
-          {"rmw", n.rmw},
-          {"percpu_incs", n.percpu_incs},
-          {"irq_off", n.irq_off},
-          {"locks", n.locks},
-          {"gates", n.gates}};
+Json ToJson(const PerPage& counts) {
+  Json json;
+  for (const PerPageField& field : kPerPageFields) json[Text(field.name)] = counts.*field.value;
+  return json;
 }
 
 Json ToJson(const ExactCounts& counts) {

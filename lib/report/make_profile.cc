@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "lib/measure/symbols.h"
 #include "memsim/machine/native.h"
 #include "memsim/report/profile.h"
 
@@ -25,6 +24,11 @@ PerPage::PerPage(const Counts& counts, double pages) {
   irq_off = per(counts.irq_off);
   locks = per(counts.locks);
   gates = per(counts.gates);
+}
+
+PerPage& PerPage::operator+=(const PerPage& other) {
+  for (const PerPageField& field : kPerPageFields) this->*field.value += other.*field.value;
+  return *this;
 }
 
 Configuration CountedPart(const Configuration& configuration) {
@@ -136,13 +140,8 @@ void SampledArm::Report(Profile* profile) const {
     const bool called = profile->counts.by_function[f].calls > 0;
     if (counts.by_function[f] > 0 || called) add(Info(fn).name, fn, counts.by_function[f]);
   }
-  const std::pair<Symbols::Kind, int64_t> rest[] = {{Symbols::Kind::kClearPage, counts.clear_page},
-                                                    {Symbols::Kind::kRealFault, counts.real_fault},
-                                                    {Symbols::Kind::kKernel, counts.kernel},
-                                                    {Symbols::Kind::kDriver, counts.driver},
-                                                    {Symbols::Kind::kOther, counts.other}};
-  for (const auto& [kind, samples] : rest) {
-    if (samples > 0) add(Symbols::KindName(kind), Fn::kCount, samples);
+  for (const auto& [name, samples] : counts.Outside()) {
+    if (samples > 0) add(name, Fn::kCount, samples);
   }
   std::stable_sort(profile->rows.begin(), profile->rows.end(),
                    [](const ProfileRow& a, const ProfileRow& b) { return a.samples > b.samples; });

@@ -121,6 +121,13 @@ TEST(WrongInputTest, UnknownNamesAreAnsweredWithTheNamesThatExist) {
   ExpectRefused("count --kernel v9.9", "valid: v4.0, v4.0-chargefirst, v4.2, v4.4");
   ExpectRefused("count --format xml", "valid: text, json, csv");
   ExpectRefused("count --repetitions 0", "valid: ");
+  ExpectRefused("compare v4.0 v4.4 --format xml", "valid: text, mmtests, lkp, json, csv");
+  ExpectRefused("compare v4.0 v4.4 --machine tracing --until 1ns", "valid: --machine native");
+  ExpectRefused("compare v4.0 v4.4 --machine i7-3770 --seconds 3", "valid: --machine native");
+  ExpectRefused("compare v4.0 v4.4 --seeds 3", "valid: --machine with a name of `memsim list`");
+  ExpectRefused("compare v4.0 v4.4 --machine abacus", "i7-3770");
+  ExpectRefused("compare v4.0 v4.4,machine=tracing", "valid: one machine for all");
+  ExpectRefused("compare v4.0 v4.4 --threads 2", "valid: 1 there");
   ExpectRefused("run --timer-charge", "valid: --machine with a name of `memsim list`");
   ExpectRefused("run --strict --kernel v4.0", "valid: --machine with a name of `memsim list`");
   ExpectRefused("run --layout packed", "valid: kernel");
@@ -248,6 +255,8 @@ TEST(FormatTest, EveryFormatIsWhatItSays) {
         run + " --workload page_fault1 --rest clear", run + " --config MEMCG=n",
         run + " --gate constant --memcg disabled", run + " --batch 7 --memcg depth:1",
         run + " --cmdline cgroup_disable=memory", run + " --rest fault --irq popf",
+        std::string("compare v4.0 v4.4,memcg=depth:2 v4.2,memcg=disabled --machine tracing"),
+        std::string("compare v4.0 v4.0,memcg=disabled --machine i7-3770 --faults 256 --threads 2"),
         std::string("pft --clients 1,2 --pages 256 --seeds 2"),
         std::string("pft --clients 1 --pages 64 --seeds 1 --column v4.0 --column v4.2 --column v4.4 "
                     "--column v4.4:disabled --column v4.4:depth:2:flag"),
@@ -302,6 +311,45 @@ TEST(CountTest, SaysThatValgrindIsMissing) {
   EXPECT_EQ(outcome.status, 2);
   EXPECT_EQ(outcome.out, "");
   EXPECT_TRUE(absl::StrContains(outcome.err, "apt-get install valgrind")) << outcome.err;
+}
+
+// The formats of others, on every kind of machine. Expect tables that fit (lkp's own may be wider), the
+// heading each has, and the sentence of the verdict below.
+TEST(CompareTest, PrintsAsOthersDo) {
+  for (const char* machine : {"native --seconds 0.5", "tracing", "i7-3770 --faults 256"}) {
+    const std::string compare = absl::StrCat("compare v4.0 v4.0,memcg=disabled --machine ", machine);
+    const Outcome mmtests = Memsim(absl::StrCat(compare, " --format mmtests"));
+    EXPECT_EQ(mmtests.status, 0) << mmtests.err;
+    ExpectFits(mmtests.out);
+    EXPECT_TRUE(absl::StrContains(mmtests.out, "(  0.00%)")) << mmtests.out;
+    const Outcome lkp = Memsim(absl::StrCat(compare, " --format lkp"));
+    EXPECT_EQ(lkp.status, 0) << lkp.err;
+    EXPECT_TRUE(absl::StrContains(lkp.out, "%stddev     %change         %stddev")) << lkp.out;
+    for (const std::string& text : {mmtests.out, lkp.out}) {
+      EXPECT_TRUE(absl::StrContains(text, "resolved") || absl::StrContains(text, "no verdict") ||
+                  absl::StrContains(text, ": exact"))
+          << text;
+    }
+  }
+}
+
+// Enabled against disabled on this CPU. Expect what was published beside what is measured.
+TEST(CompareTest, NamesWhatWasPublished) {
+  const Outcome outcome = Memsim("compare v4.0,memcg=root v4.0,memcg=disabled --seconds 1");
+  EXPECT_TRUE(absl::StrContains(outcome.out, "v4.0 -39.5 by throughput")) << outcome.out;
+  EXPECT_TRUE(absl::StrContains(outcome.out, "-21.7 by the controller's samples")) << outcome.out;
+  EXPECT_TRUE(absl::StrContains(outcome.out, "i7-3770 (Ivy")) << outcome.out;
+}
+
+// A simulated comparison, twice. Expect the same result object, and the line in it to give it again.
+TEST(EchoTest, CompareIsTheSameAgain) {
+  const std::string compare =
+      "compare v4.0 gate=atomic,memcg=depth:2 --machine i7-3770 --faults 256 --seeds 2 --seed 7 "
+      "--format json";
+  const auto one = nlohmann::json::parse(Memsim(compare).out)["result"];
+  const std::string command = one["command"];
+  ASSERT_EQ(command.rfind("memsim ", 0), 0u);
+  EXPECT_EQ(one, nlohmann::json::parse(Memsim(command.substr(7) + " --format json").out)["result"]);
 }
 
 // A brief explanation. Expect it to fit one screen of 40 lines.
@@ -392,6 +440,19 @@ TEST(InterruptTest, CtrlCEndsThePftTable) {
   EXPECT_EQ(outcome.status, 130) << outcome.err;
   EXPECT_TRUE(absl::StrContains(outcome.out, "PARTIAL")) << outcome.out;
   ExpectFits(outcome.out);
+}
+
+// Ctrl-C in the middle of a comparison. Expect what there is, marked PARTIAL.
+TEST(InterruptTest, CtrlCEndsAComparison) {
+  for (const char* machine : {"native --seconds 600", "i7-3770 --seeds 1000"}) {
+    Child child(absl::StrCat("compare v4.0 v4.4 --machine ", machine));
+    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
+    child.Signal(SIGINT);
+    const Outcome outcome = child.Wait();
+    EXPECT_EQ(outcome.status, 130) << outcome.err;
+    EXPECT_TRUE(absl::StrContains(outcome.out, "PARTIAL")) << outcome.out;
+    ExpectFits(outcome.out);
+  }
 }
 
 // The pft table, twice. Expect the same result object, and the line in it to give it again.

@@ -3,6 +3,7 @@
 #define MEMSIM_TOOLS_MEMSIM_COMMANDS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,10 +31,11 @@ struct Options {
   int64_t seeds = 3;
   int64_t rounds = 41;
   std::vector<std::string> arms;  // of compare
-  double seconds = 10;
+  std::optional<double> seconds;
   std::string until;
   std::vector<std::string> words;  // of the command line, the program's name apart
   bool inside_valgrind = false;    // count: this is the process that is counted
+  std::optional<int64_t> compare_seeds;
   std::string output;
   bool has_output = false;
 };

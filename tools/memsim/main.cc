@@ -97,17 +97,30 @@ void AddLines(CLI::App& app, Options* options) {
 
 void AddCompare(CLI::App& app, Options* options) {
   CLI::App* compare = app.add_subcommand(
-      "compare", "configurations on this CPU: differences with intervals, a control and a verdict");
+      "compare", "configurations on one machine: differences in all and by function, with verdicts");
+  ConfigurationText& c = options->configuration;
   compare
       ->add_option("arms", options->arms,
                    "configurations, as in kernel=v4.0,gate=flag,memcg=root; the first is the base")
       ->required();
-  compare->add_option("--seconds", options->seconds, "time for the rounds")->capture_default_str();
-  compare->add_option("--until", options->until, "stop when no 95 % interval is wider, as in 0.1ns");
-  compare->add_option("--rest", options->configuration.rest,
-                      "what surrounds a charge, for all: none (bare path), clear, fault; default: none");
-  compare->add_option("--seed", options->configuration.seed, "of the order in the rounds (default: 1)");
-  AddFormat(compare, options);
+  compare
+      ->add_option("--machine", c.machine,
+                   "native (times with intervals), tracing (exact counts), or a machine model (see "
+                   "`memsim list`) or .json file (exact for its seeds)")
+      ->capture_default_str();
+  compare->add_option("--seconds", options->seconds,
+                      "native: time for the rounds and the samples (default: 10)");
+  compare->add_option("--until", options->until, "native: stop when no 95 % interval is wider, as in 0.1ns");
+  compare->add_option("--seeds", options->compare_seeds,
+                      "simulated: runs of each arm (default: 8; fewer make no verdict)");
+  compare->add_option("--threads", c.threads, "workers, on tracing and simulated machines (default: 1)");
+  compare->add_option("--faults", c.faults,
+                      "pages of a slice, all workers together (default: 1024; simulated: the workload's)");
+  compare->add_option("--rest", c.rest,
+                      "what surrounds a charge, for all: none (bare path), clear, fault; default: none, "
+                      "fault on a simulated machine");
+  compare->add_option("--seed", c.seed, "of the order in the rounds, or the first simulated (default: 1)");
+  compare->add_option("--format", options->format, "text, mmtests, lkp, json or csv")->capture_default_str();
 }
 
 void AddCount(CLI::App& app, Options* options) {

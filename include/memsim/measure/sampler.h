@@ -44,13 +44,7 @@ struct SampleCounts {
   std::map<std::string, int64_t> unknown;  // symbols counted as other
 
   // What is not a modelled function, as reports name it.
-  std::array<std::pair<absl::string_view, int64_t>, 5> Outside() const {
-    return {{{"(clear page)", clear_page},
-             {"(real fault, user side)", real_fault},
-             {"(host kernel)", kernel},
-             {"(memsim's loop)", driver},
-             {"(elsewhere)", other}}};
-  }
+  std::array<std::pair<absl::string_view, int64_t>, 5> Outside() const;
 };
 
 class Sampler : public CpuObserver {

@@ -32,7 +32,25 @@ struct PerPage {
 
   PerPage() = default;
   PerPage(const Counts& counts, double pages);
+  PerPage& operator+=(const PerPage& other);
 };
+
+struct PerPageField {
+  double PerPage::* value;
+  absl::string_view name;     // in JSON
+  absl::string_view heading;  // in tables
+};
+inline constexpr std::array<PerPageField, 9> kPerPageFields = {{
+    {&PerPage::calls, "calls", "calls"},
+    {&PerPage::instructions, "instructions", "instructions"},
+    {&PerPage::loads, "loads", "loads"},
+    {&PerPage::stores, "stores", "stores"},
+    {&PerPage::rmw, "rmw", "read-modify-writes (LOCK)"},
+    {&PerPage::percpu_incs, "percpu_incs", "per-CPU increments"},
+    {&PerPage::irq_off, "irq_off", "interrupts off and on"},
+    {&PerPage::locks, "locks", "locks"},
+    {&PerPage::gates, "gates", "gates"},
+}};
 
 // Exact counts of a whole configuration.
 struct ExactCounts {

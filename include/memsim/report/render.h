@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "memsim/measure/calibrate.h"
 #include "memsim/measure/environment.h"
@@ -42,6 +43,12 @@ std::string ComparisonCsv(const Comparison2015& comparison);
 std::string CompareText(const CompareResult& result, const Environment& environment);
 std::string CompareJson(const CompareResult& result, const Environment& environment);
 std::string CompareCsv(const CompareResult& result);
+// As mmtests' compare-kernels.sh and lkp-tests' `lkp ncompare` print. Lines of lkp may be longer.
+std::string CompareMmtests(const CompareResult& result, const Environment& environment);
+std::string CompareLkp(const CompareResult& result, const Environment& environment);
+using CompareRenderer = std::string (*)(const CompareResult&, const Environment&);
+// text, mmtests, lkp, json, csv
+absl::StatusOr<CompareRenderer> FindCompareFormat(absl::string_view name);
 
 std::string CountText(const CountResult& result, const Environment& environment);
 std::string CountJson(const CountResult& result, const Environment& environment);
