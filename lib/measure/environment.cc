@@ -12,6 +12,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "lib/measure/environment_notes.h"
 #include "memsim/internal/compiler.h"
 #include "memsim/session/threads.h"
 #include "memsim/static_key/static_key.h"
@@ -30,12 +31,14 @@ std::string Compiler() {
 #endif
 }
 
-std::string Build() {
 #if defined(__OPTIMIZE__)
-  std::string build = "optimised";
+constexpr bool kOptimised = true;
 #else
-  std::string build = "not optimised: times mean little";
+constexpr bool kOptimised = false;
 #endif
+
+std::string Build() {
+  std::string build = kOptimised ? "optimised" : "not optimised: times mean little";
 #if !defined(NDEBUG)
   absl::StrAppend(&build, ", assertions on");
 #endif
@@ -45,9 +48,9 @@ std::string Build() {
 
 }  // namespace
 
-Environment ReadEnvironment() {
+Environment ReadEnvironment(const std::string& root) {
   Environment env;
-  std::ifstream info("/proc/cpuinfo");
+  std::ifstream info(root + "/proc/cpuinfo");
   for (std::string line; std::getline(info, line);) {
     const std::pair<std::string, std::string> field = absl::StrSplit(line, absl::MaxSplits(':', 1));
     const absl::string_view name = absl::StripAsciiWhitespace(field.first);
@@ -65,6 +68,30 @@ Environment ReadEnvironment() {
   env.build = Build();
   env.static_keys = static_key::mechanism().text;
   env.time = absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now(), absl::UTCTimeZone());
+  return env;
+}
+
+struct EnvironmentWatch::Begin {
+  std::vector<EnvironmentNote> settings;
+  Interval clock;
+  HostMoment moment;
+};
+
+EnvironmentWatch::EnvironmentWatch(std::string root)
+    : root_(std::move(root)),
+      begin_(new Begin{SettingNotes(root_, AllowedCpus()), ProbeClock(),
+                       ReadHostMoment(root_, AllowedCpus())}) {}
+EnvironmentWatch::~EnvironmentWatch() = default;
+
+Environment EnvironmentWatch::Finish() const {
+  const HostMoment end = ReadHostMoment(root_, AllowedCpus());
+  Environment env = ReadEnvironment(root_);
+  env.notes = SettingsOver(begin_->settings, SettingNotes(root_, AllowedCpus()));
+  env.notes.push_back(BuildNote(env.build, kOptimised));
+  env.notes.push_back(LoadNote(begin_->moment, end, env.cpus));
+  env.notes.push_back(DriftNote(begin_->clock, ProbeClock()));
+  env.notes.push_back(StealNote(begin_->moment, end));
+  env.notes.push_back({"set by memsim", "threads are pinned while they run, nothing of the host", "none", false});
   return env;
 }
 

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "lib/report/environment_render.h"
 #include "lib/report/json.h"
 #include "lib/report/table.h"
 #include "memsim/measure/calibrate.h"
@@ -34,7 +35,7 @@ std::string ModelSize(const MachineModel& m) {
 std::string CalibrationText(const Calibration& c, const Environment& environment) {
   std::string text = PartialNote(c.partial);
   absl::StrAppend(&text, Wrap(environment.Line(), kColumns, ""), Wrap(ModelSize(c.model), kColumns, ""),
-                  "\n");
+                  NotesText(environment, WhichNotes::kHarming), "\n");
   Table table("lrrll");
   double confidence = 1;  // of the least certain one
   for (const CalibratedValue& value : c.values) {

@@ -4,6 +4,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "lib/report/compare_parts.h"
+#include "lib/report/environment_render.h"
 #include "lib/report/table.h"
 #include "memsim/report/compare.h"
 #include "memsim/report/render.h"
@@ -205,7 +206,9 @@ std::string CompareText(const CompareResult& r, const Environment& environment) 
     absl::StrAppend(&text, timed ? TimesByFunction(r, i) : CountsByFunction(r, i), "\n");
   }
   switch (r.machine) {
-    case MachineKind::kNative: return absl::StrCat(text, NativeNotes(r));
+    case MachineKind::kNative:
+      return absl::StrCat(text, NativeNotes(r), "\nThe host, and what it does to these times\n",
+                          NotesText(environment, WhichNotes::kAll));
     case MachineKind::kTracing: return absl::StrCat(text, TracingNotes());
     case MachineKind::kSimulated: return absl::StrCat(text, SimulatedNotes(r));
   }

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "lib/report/environment_render.h"
 #include "lib/report/json.h"
 #include "lib/report/table.h"
 #include "memsim/report/render.h"
@@ -211,7 +212,8 @@ std::string ComparisonText(const Comparison2015& c, const Environment& environme
   std::string text = PartialNote(c.partial);
   absl::StrAppend(
       &text, "What does the memory controller cost when nobody uses it? The comparison of May 2015\n",
-      Wrap(environment.Line(), kColumns, ""), "seed ", c.seed, ", interrupt masking stand-in 'flag' (",
+      Wrap(environment.Line(), kColumns, ""), NotesText(environment, WhichNotes::kHarming),
+      "seed ", c.seed, ", interrupt masking stand-in 'flag' (",
       Fixed(c.irq_cost.centre, 2), " ns a section, ", Range(c.irq_cost, 2), " ns)\n\n");
   const bool sampled = c.profiles.size() == 4;
   if (sampled) {

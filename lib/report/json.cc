@@ -42,10 +42,15 @@ Json ToJson(const Configuration& c) {
 }
 
 Json ToJson(const Environment& e) {
-  return {{"cpu", e.cpu},           {"cpus", e.cpus},   {"virtual_machine", e.virtual_machine},
-          {"os", e.os},             {"load", e.load},   {"compiler", e.compiler},
-          {"build", e.build},       {"static_keys", e.static_keys},
-          {"time", e.time}};
+  Json json = {{"cpu", e.cpu},           {"cpus", e.cpus},   {"virtual_machine", e.virtual_machine},
+               {"os", e.os},             {"load", e.load},   {"compiler", e.compiler},
+               {"build", e.build},       {"static_keys", e.static_keys},
+               {"time", e.time}};
+  for (const EnvironmentNote& note : e.notes) {
+    json["notes"].push_back(
+        {{"name", note.name}, {"value", note.value}, {"effect", note.effect}, {"harms", note.harms}});
+  }
+  return json;
 }
 
 Json ToJson(const PerPage& counts) {

@@ -3,6 +3,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "lib/report/environment_render.h"
 #include "lib/report/json.h"
 #include "lib/report/table.h"
 #include "memsim/report/render.h"
@@ -16,7 +17,8 @@ std::string Heading(const Profile& p, const Environment& environment) {
   const Configuration& c = p.configuration;
   const OffInfo& off = kOffKinds[static_cast<size_t>(c.off())];
   std::string text = PartialNote(p.partial);
-  absl::StrAppend(&text, Wrap(c.command(), kColumns, ""), Wrap(environment.Line(), kColumns, ""), "\n");
+  absl::StrAppend(&text, Wrap(c.command(), kColumns, ""), Wrap(environment.Line(), kColumns, ""),
+                  NotesText(environment, WhichNotes::kHarming), "\n");
   absl::StrAppend(&text, Wrap(absl::StrCat(c.kernel->name, ", gate ", GateName(c.gate), ", memcg ",
                                            c.memcg(), " (", off.name, "; it costs: ", off.remains, ")"),
                               kColumns, ""));

@@ -45,6 +45,7 @@ int CalibrateCommand(const Options& options) {
   calibrate.seed = static_cast<uint64_t>(seed);
   calibrate.stop = InstallInterrupt();
   Calibration calibration;
+  const EnvironmentWatch watch;
   {
     Progress progress;
     calibrate.progress = [&](absl::string_view what, double done) { progress.Show(what, done); };
@@ -52,7 +53,7 @@ int CalibrateCommand(const Options& options) {
     if (!result.ok()) return Refuse(result.status());
     calibration = *std::move(result);
   }
-  const Environment environment = ReadEnvironment();
+  const Environment environment = watch.Finish();
   if (file.has_value() && !calibration.partial) {
     const absl::Status written = file->Write(MachineModelJson(calibration.model, calibration.sources));
     if (!written.ok()) return Refuse(written);

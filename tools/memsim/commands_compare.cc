@@ -77,6 +77,7 @@ int CompareCommand(const Options& options) {
   if (auto status = CheckMachineOptions(options, arms[0].machine); !status.ok()) return Refuse(status);
   compare->stop = InstallInterrupt();
   absl::StatusOr<CompareResult> result;
+  const EnvironmentWatch watch;
   {
     Progress progress;
     compare->progress = [&](absl::string_view what, double done) { progress.Show(what, done); };
@@ -87,7 +88,7 @@ int CompareCommand(const Options& options) {
     return kInterrupted;
   }
   if (!result.ok()) return Refuse(result.status());
-  const int status = Print((*render)(*result, ReadEnvironment()));
+  const int status = Print((*render)(*result, watch.Finish()));
   return status == kOk && result->partial ? kInterrupted : status;
 }
 

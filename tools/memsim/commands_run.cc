@@ -14,6 +14,7 @@ namespace {
 
 int RunDemo(const Options& options, Format format, const std::atomic<bool>* stop) {
   Comparison2015 comparison;
+  const EnvironmentWatch watch;
   {
     Progress progress;
     ComparisonOptions demo;
@@ -24,7 +25,7 @@ int RunDemo(const Options& options, Format format, const std::atomic<bool>* stop
     if (!result.ok()) return Refuse(result.status());
     comparison = *std::move(result);
   }
-  const Environment environment = ReadEnvironment();
+  const Environment environment = watch.Finish();
   const int status = PrintAs(
       format, [&] { return ComparisonText(comparison, environment); },
       [&] { return ComparisonJson(comparison, environment); },
@@ -36,6 +37,7 @@ int RunOne(const Options& options, Format format, const std::atomic<bool>* stop)
   const auto configuration = Resolve(options.configuration);
   if (!configuration.ok()) return Refuse(configuration.status());
   Profile profile;
+  const EnvironmentWatch watch;
   {
     Progress progress;
     ProfileOptions profiling;
@@ -52,7 +54,7 @@ int RunOne(const Options& options, Format format, const std::atomic<bool>* stop)
     if (!result.ok()) return Refuse(result.status());
     profile = *std::move(result);
   }
-  const Environment environment = ReadEnvironment();
+  const Environment environment = watch.Finish();
   const int status = PrintAs(
       format, [&] { return ProfileText(profile, environment); },
       [&] { return ProfileJson(profile, environment); }, [&] { return ProfileCsv(profile); });

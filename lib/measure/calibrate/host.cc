@@ -14,18 +14,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "lib/measure/environment_notes.h"
 
 namespace memsim::calibrate {
 
 namespace {
 
 // The first line; empty when the file cannot be read.
-std::string FirstLine(const std::string& path) {
-  std::ifstream file(path);
-  std::string line;
-  std::getline(file, line);
-  return line;
-}
+std::string LineOf(const std::string& path) { return FirstLine(path).value_or(""); }
 
 std::optional<uint64_t> Number(absl::string_view text) {
   uint64_t value = 0;
@@ -60,8 +56,8 @@ Topology ReadTopology(absl::string_view root, const std::vector<int>& allowed) {
   bool known = true;
   for (const int cpu : allowed) {
     const std::string folder = absl::StrCat(root, "/cpu", cpu, "/topology/");
-    const auto core = Number(FirstLine(folder + "core_id"));
-    const auto package = Number(FirstLine(folder + "physical_package_id"));
+    const auto core = Number(LineOf(folder + "core_id"));
+    const auto package = Number(LineOf(folder + "physical_package_id"));
     known = known && core.has_value() && package.has_value();
     topology.cpus.push_back(
         {cpu, static_cast<int>(core.value_or(0)), static_cast<int>(package.value_or(0))});
@@ -87,13 +83,13 @@ Caches ReadCaches(absl::string_view root, int cpu) {
   Caches caches;
   for (int index = 0; index < 8; ++index) {
     const std::string folder = absl::StrCat(root, "/cpu", cpu, "/cache/index", index, "/");
-    const std::string type = FirstLine(folder + "type");
+    const std::string type = LineOf(folder + "type");
     if (type != "Data" && type != "Unified") continue;
-    const uint64_t level = Number(FirstLine(folder + "level")).value_or(0);
+    const uint64_t level = Number(LineOf(folder + "level")).value_or(0);
     if (level < 1 || level > 3) continue;
     CacheInfo& cache = level == 1 ? caches.l1 : level == 2 ? caches.l2 : caches.l3;
-    cache.bytes = Size(FirstLine(folder + "size"));
-    cache.ways = static_cast<int>(Number(FirstLine(folder + "ways_of_associativity")).value_or(0));
+    cache.bytes = Size(LineOf(folder + "size"));
+    cache.ways = static_cast<int>(Number(LineOf(folder + "ways_of_associativity")).value_or(0));
     cache.source = "measured: read from the kernel's cache information";
   }
   if (caches.l1.bytes == 0) {
@@ -128,15 +124,15 @@ uint64_t FreeMemory() {
        {std::pair{"/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory.current"},
         std::pair{"/sys/fs/cgroup/memory/memory.limit_in_bytes",
                   "/sys/fs/cgroup/memory/memory.usage_in_bytes"}}) {
-    const auto most = Number(FirstLine(limit));
-    const uint64_t now = Number(FirstLine(used)).value_or(0);
+    const auto most = Number(LineOf(limit));
+    const uint64_t now = Number(LineOf(used)).value_or(0);
     if (most.has_value()) bytes = std::min(bytes, *most - std::min(*most, now));
   }
   return bytes;
 }
 
 bool HasHugePages() {
-  const std::string line = FirstLine("/sys/kernel/mm/transparent_hugepage/enabled");
+  const std::string line = LineOf("/sys/kernel/mm/transparent_hugepage/enabled");
   return absl::StrContains(line, "[always]") || absl::StrContains(line, "[madvise]");
 }
 
