@@ -1,12 +1,15 @@
 #!/usr/bin/env bash
 # Installs what the build needs and is not there yet (Debian 12 packages); does nothing when all is there.
-# Usage: deps.sh [--ci]   --ci also installs what the sanitizer builds of clang++ need, and an AArch64
-#                         compiler and emulator for the static keys, and valgrind for the golden counts
+# Usage: deps.sh [--ci]   --ci also installs what the sanitizer builds of clang++ need, an AArch64 compiler
+#                         and emulator for the static keys, valgrind for the golden counts, and gnuplot for
+#                         `memsim log --plot`
 set -euo pipefail
 
 packages=(g++ clang cmake ninja-build libboost-dev libboost-context-dev libabsl-dev libbenchmark-dev
           libgtest-dev nlohmann-json3-dev libcli11-dev pkg-config binutils)
-if [[ "${1:-}" == "--ci" ]]; then packages+=(libclang-rt-14-dev g++-aarch64-linux-gnu qemu-user valgrind); fi
+if [[ "${1:-}" == "--ci" ]]; then
+  packages+=(libclang-rt-14-dev g++-aarch64-linux-gnu qemu-user valgrind gnuplot-nox)
+fi
 
 missing=()
 for package in "${packages[@]}"; do

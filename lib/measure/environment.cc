@@ -1,11 +1,16 @@
 #include "memsim/measure/environment.h"
 
+#include <elf.h>
+#include <link.h>
+#include <string.h>
 #include <sys/utsname.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -46,6 +51,41 @@ std::string Build() {
   return build;
 }
 
+// The linker's build-id among the notes of an object; empty when it made none.
+std::string BuildId(const char* notes, size_t size) {
+  const auto aligned = [](size_t n) { return (n + 3) & ~size_t{3}; };
+  ElfW(Nhdr) note;
+  for (size_t at = 0; at + sizeof(note) <= size;) {
+    memcpy(&note, notes + at, sizeof(note));
+    const char* const name = notes + at + sizeof(note);
+    const size_t before = sizeof(note) + aligned(note.n_namesz);
+    if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(name, "GNU", 4) == 0) {
+      return std::string(notes + at + before, std::min<size_t>(note.n_descsz, 6));
+    }
+    at += before + aligned(note.n_descsz);
+  }
+  return "";
+}
+
+std::string Program() {
+  std::string id;
+  // The program itself comes first.
+  dl_iterate_phdr(
+      [](dl_phdr_info* object, size_t, void* found) {
+        for (size_t i = 0; i < object->dlpi_phnum; ++i) {
+          const ElfW(Phdr)& part = object->dlpi_phdr[i];
+          if (part.p_type != PT_NOTE) continue;
+          const char* const notes = reinterpret_cast<const char*>(object->dlpi_addr + part.p_vaddr);
+          const std::string one = BuildId(notes, part.p_memsz);
+          if (!one.empty()) *static_cast<std::string*>(found) = one;
+        }
+        return 1;
+      },
+      &id);
+  return absl::StrCat("memsim " MEMSIM_VERSION ", build-id ",
+                      id.empty() ? "not available (the linker made none)" : absl::BytesToHexString(id));
+}
+
 }  // namespace
 
 Environment ReadEnvironment(const std::string& root) {
@@ -66,6 +106,7 @@ Environment ReadEnvironment(const std::string& root) {
   if (double load[1]; getloadavg(load, 1) == 1) env.load = load[0];
   env.compiler = Compiler();
   env.build = Build();
+  env.program = Program();
   env.static_keys = static_key::mechanism().text;
   env.time = absl::FormatTime("%Y-%m-%dT%H:%M:%SZ", absl::Now(), absl::UTCTimeZone());
   return env;
@@ -91,7 +132,8 @@ Environment EnvironmentWatch::Finish() const {
   env.notes.push_back(LoadNote(begin_->moment, end, env.cpus));
   env.notes.push_back(DriftNote(begin_->clock, ProbeClock()));
   env.notes.push_back(StealNote(begin_->moment, end));
-  env.notes.push_back({"set by memsim", "threads are pinned while they run, nothing of the host", "none", false});
+  env.notes.push_back(
+      {"set by memsim", "threads are pinned while they run", "nothing of the host is changed", false});
   return env;
 }
 

@@ -171,11 +171,11 @@ std::string CompareLkp(const CompareResult& r, const Environment& environment) {
   absl::StrAppend(&text, "\n", VerdictLines(r), PublishedLines(r));
   if (sampled) absl::StrAppend(&text, LkpResolved(r));
   if (!Timed(r)) return absl::StrCat(text, "Counts are exact, in the controller.\n");
-  return absl::StrCat(
-      text, Wrap(absl::StrCat("Means and deviations over ", Repeated(r),
-                              "; under 2 % a deviation is not shown. Counts are exact, in the controller.",
-                              sampled ? " perf-profile: percent of the samples; its change is in points." : ""),
-                 kColumns, ""));
+  const std::string note = absl::StrCat(
+      "Means and deviations over ", Repeated(r),
+      "; under 2 % a deviation is not shown. Counts are exact, in the controller.",
+      sampled ? " perf-profile: percent of the samples; its change is in points." : "");
+  return absl::StrCat(text, Wrap(note, kColumns, ""));
 }
 
 }  // namespace memsim

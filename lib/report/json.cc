@@ -44,7 +44,7 @@ Json ToJson(const Configuration& c) {
 Json ToJson(const Environment& e) {
   Json json = {{"cpu", e.cpu},           {"cpus", e.cpus},   {"virtual_machine", e.virtual_machine},
                {"os", e.os},             {"load", e.load},   {"compiler", e.compiler},
-               {"build", e.build},       {"static_keys", e.static_keys},
+               {"build", e.build},       {"program", e.program}, {"static_keys", e.static_keys},
                {"time", e.time}};
   for (const EnvironmentNote& note : e.notes) {
     json["notes"].push_back(
@@ -227,13 +227,17 @@ Json ToJson(const PftTable& table) {
   return json;
 }
 
+std::string JsonText(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
 std::string JsonDocument(absl::string_view schema, bool partial, Json result,
                          const Environment& environment) {
   const Json document = {{"schema", Text(schema)},
                          {"partial", partial},
                          {"result", std::move(result)},
                          {"environment", ToJson(environment)}};
-  return document.dump(2) + "\n";
+  return JsonText(document);
 }
 
 }  // namespace memsim

@@ -24,6 +24,9 @@ nlohmann::ordered_json ToJson(const Comparison2015& comparison);
 nlohmann::ordered_json ToJson(const PublishedThroughput& published);
 nlohmann::ordered_json ToJson(const PftTable& table);
 
+// Indented, with its end of line. A path or a name from outside may not be UTF-8.
+std::string JsonText(const nlohmann::ordered_json& json);
+
 // What every measured result is wrapped in, as text.
 std::string JsonDocument(absl::string_view schema, bool partial, nlohmann::ordered_json result,
                          const Environment& environment);

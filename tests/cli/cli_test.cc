@@ -1,15 +1,11 @@
 // Runs the program and looks at what a user sees: exit status, one line on standard error, tables that fit.
-#include <fcntl.h>
 #include <signal.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,81 +14,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
+#include "tests/support/program.h"
 
 namespace memsim {
 namespace {
-
-struct Outcome {
-  int status = -1;  // exit status, or -signal
-  std::string out, err;
-};
-
-std::string ReadAll(const std::string& path) {
-  std::ifstream in(path);
-  std::stringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
-
-// A child process with its output in files.
-class Child {
- public:
-  explicit Child(const std::string& arguments) {
-    const std::string base = absl::StrCat(testing::TempDir(), "memsim_cli_", getpid(), "_", ++count_);
-    out_ = base + ".out";
-    err_ = base + ".err";
-    pid_ = fork();
-    if (pid_ == 0) {
-      const std::string command =
-          absl::StrCat("exec ", MEMSIM_PROGRAM, " ", arguments, " 2>", err_);
-      // A redirection of standard output in `arguments` comes later and wins.
-      const int out = open(out_.c_str(), O_CREAT | O_TRUNC | O_WRONLY, 0600);
-      dup2(out, STDOUT_FILENO);
-      close(out);
-      execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
-      _exit(127);
-    }
-  }
-  void Signal(int signal) { kill(pid_, signal); }
-  Outcome Wait() {
-    int status = 0;
-    waitpid(pid_, &status, 0);
-    Outcome outcome;
-    outcome.status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
-    outcome.out = ReadAll(out_);
-    outcome.err = ReadAll(err_);
-    std::filesystem::remove(out_);
-    std::filesystem::remove(err_);
-    return outcome;
-  }
-
- private:
-  static inline int count_ = 0;
-  std::string out_, err_;
-  pid_t pid_;
-};
-
-Outcome Memsim(const std::string& arguments) { return Child(arguments).Wait(); }
-
-size_t Columns(absl::string_view line) {
-  return static_cast<size_t>(
-      std::count_if(line.begin(), line.end(), [](char c) { return (c & 0xc0) != 0x80; }));
-}
-
-void ExpectFits(const std::string& text) {
-  for (const absl::string_view line : absl::StrSplit(text, '\n')) {
-    EXPECT_LE(Columns(line), 100u) << line;
-  }
-}
-
-// One line on standard error that contains `valid`, nothing on standard output, exit status 2.
-void ExpectRefused(const std::string& arguments, const std::string& valid) {
-  const Outcome outcome = Memsim(arguments);
-  EXPECT_EQ(outcome.status, 2) << arguments << "\n" << outcome.err;
-  EXPECT_EQ(outcome.out, "") << arguments;
-  EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
-  EXPECT_TRUE(absl::StrContains(outcome.err, valid)) << arguments << "\n" << outcome.err;
-}
 
 // Names that do not exist. Expect the names that do.
 TEST(WrongInputTest, UnknownNamesAreAnsweredWithTheNamesThatExist) {
@@ -222,7 +147,8 @@ TEST(OutputTest, OutputThatCannotBeWrittenIsSaid) {
 // --help on the program and each command. Expect status 0 and text on standard output.
 TEST(HelpTest, EveryCommandExplainsItself) {
   for (const char* command :
-       {"", "run ", "lines ", "compare ", "count ", "pft ", "explain ", "layout ", "list ", "calibrate "}) {
+       {"", "run ", "lines ", "compare ", "count ", "pft ", "explain ", "layout ", "list ", "calibrate ",
+        "rerun ", "log "}) {
     const Outcome outcome = Memsim(absl::StrCat(command, "--help"));
     EXPECT_EQ(outcome.status, 0) << command;
     EXPECT_EQ(outcome.err, "");
@@ -509,8 +435,13 @@ TEST(CalibrateTest, WritesAWholeFileOrNone) {
   std::filesystem::remove_all(dir);
 }
 
-// Every `$ memsim …` line of the README and of docs/. Expect status 0; the demo has a test of its own.
+// Every `$ memsim …` line of the README and of docs/, in a directory of its own. Expect status 0; the demo
+// has a test of its own.
 TEST(ReadmeTest, EveryCommandWorks) {
+  const auto before = std::filesystem::current_path();
+  const std::string dir = absl::StrCat(testing::TempDir(), "memsim_docs_", getpid());
+  std::filesystem::create_directories(dir);
+  std::filesystem::current_path(dir);
   int commands = 0;
   std::vector<std::string> files = {absl::StrCat(MEMSIM_SOURCE_DIR, "/README.md")};
   for (const auto& entry :
@@ -533,6 +464,8 @@ TEST(ReadmeTest, EveryCommandWorks) {
     }
   }
   EXPECT_GT(commands, 5);
+  std::filesystem::current_path(before);
+  std::filesystem::remove_all(dir);
 }
 
 // The demo: `memsim run` without arguments. Expect both tables with the published columns beside ours, and

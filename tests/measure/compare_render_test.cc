@@ -77,7 +77,8 @@ constexpr char kSentence[] = "B is 20.0 ns (20.0 %) faster than A, 95 % interval
 // Expect the difference in ns and percent, of all and of the function, each with its verdict.
 TEST(CompareTextTest, Native) {
   const std::string text = CompareText(Fixed(), {});
-  ExpectLine(text, "B            80.00     60.0…100.0  -20.000  -20.0 %  -22.000…-18.000      1     75      .");
+  ExpectLine(text, "B            80.00     60.0…100.0  -20.000  -20.0 %  -22.000…-18.000      1     75   "
+                   "   .");
   ExpectLine(text, kSentence);
   ExpectLine(text, "  try_charge                10.00  -   -10.00  -100.0 %   -12.00…-8.00  resolved    -25");
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "memsim/measure/configuration.h"
+#include "memsim/report/records.h"
 
 namespace memsim {
 
@@ -33,11 +34,15 @@ struct Options {
   std::vector<std::string> arms;  // of compare
   std::optional<double> seconds;
   std::string until;
-  std::vector<std::string> words;  // of the command line, the program's name apart
   bool inside_valgrind = false;    // count: this is the process that is counted
   std::optional<int64_t> compare_seeds;
   std::string output;
   bool has_output = false;
+  std::vector<std::string> arguments;  // the command line, the program's name apart
+  std::optional<std::string> out;      // file of records to add the report to
+  std::string reference;               // of rerun and log: FILE#N, or FILE
+  std::optional<std::string> plot;
+  const Record* repeated = nullptr;    // the record that this command line comes from
 };
 
 // Each prints its report and returns the exit status.
@@ -49,6 +54,7 @@ int Pft(const Options& options);
 int ExplainCommand(const Options& options);
 int Layout(const Options& options);
 int CalibrateCommand(const Options& options);
+int LogCommand(const Options& options);
 int List(const Options& options);
 
 }  // namespace memsim

@@ -8,7 +8,7 @@
 #include "memsim/internal/range.h"
 #include "memsim/report/render.h"
 #include "tools/memsim/commands.h"
-#include "tools/memsim/format.h"
+#include "tools/memsim/finish.h"
 #include "tools/memsim/output.h"
 
 namespace memsim {
@@ -88,8 +88,10 @@ int CompareCommand(const Options& options) {
     return kInterrupted;
   }
   if (!result.ok()) return Refuse(result.status());
-  const int status = Print((*render)(*result, watch.Finish()));
-  return status == kOk && result->partial ? kInterrupted : status;
+  const Environment environment = watch.Finish();
+  return Finish(
+      options, result->partial, [&] { return (*render)(*result, environment); },
+      [&] { return CompareJson(*result, environment); });
 }
 
 }  // namespace memsim

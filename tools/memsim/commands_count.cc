@@ -26,7 +26,7 @@ int CountCommand(const Options& options) {
   CountOptions count;
   std::error_code error;
   count.inside = {std::filesystem::read_symlink("/proc/self/exe", error).string()};
-  count.inside.insert(count.inside.end(), options.words.begin(), options.words.end());
+  count.inside.insert(count.inside.end(), options.arguments.begin(), options.arguments.end());
   count.inside.push_back("--inside-valgrind");
   count.repetitions = static_cast<int>(options.repetitions);
   count.stop = InstallInterrupt();

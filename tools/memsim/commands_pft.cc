@@ -5,6 +5,7 @@
 #include "memsim/machine/machine_model.h"
 #include "memsim/report/render.h"
 #include "tools/memsim/commands.h"
+#include "tools/memsim/finish.h"
 #include "tools/memsim/format.h"
 #include "tools/memsim/output.h"
 
@@ -58,10 +59,9 @@ int Pft(const Options& options) {
     table = MakePftTable(*pft, *source);
   }
   if (!table.ok()) return Refuse(table.status());
-  const int status = PrintAs(
-      *format, [&] { return PftText(*table); }, [&] { return PftJson(*table, ReadEnvironment()); },
-      [&] { return PftCsv(*table); });
-  return status == kOk && table->partial ? kInterrupted : status;
+  return Finish(
+      options, table->partial, *format, [&] { return PftText(*table); },
+      [&] { return PftJson(*table, ReadEnvironment()); }, [&] { return PftCsv(*table); });
 }
 
 }  // namespace memsim

@@ -5,6 +5,7 @@
 #include "memsim/internal/range.h"
 #include "memsim/report/render.h"
 #include "tools/memsim/commands.h"
+#include "tools/memsim/finish.h"
 #include "tools/memsim/format.h"
 #include "tools/memsim/output.h"
 
@@ -26,11 +27,10 @@ int RunDemo(const Options& options, Format format, const std::atomic<bool>* stop
     comparison = *std::move(result);
   }
   const Environment environment = watch.Finish();
-  const int status = PrintAs(
-      format, [&] { return ComparisonText(comparison, environment); },
+  return Finish(
+      options, comparison.partial, format, [&] { return ComparisonText(comparison, environment); },
       [&] { return ComparisonJson(comparison, environment); },
       [&] { return ComparisonCsv(comparison); });
-  return status == kOk && comparison.partial ? kInterrupted : status;
 }
 
 int RunOne(const Options& options, Format format, const std::atomic<bool>* stop) {
@@ -55,10 +55,9 @@ int RunOne(const Options& options, Format format, const std::atomic<bool>* stop)
     profile = *std::move(result);
   }
   const Environment environment = watch.Finish();
-  const int status = PrintAs(
-      format, [&] { return ProfileText(profile, environment); },
+  return Finish(
+      options, profile.partial, format, [&] { return ProfileText(profile, environment); },
       [&] { return ProfileJson(profile, environment); }, [&] { return ProfileCsv(profile); });
-  return status == kOk && profile.partial ? kInterrupted : status;
 }
 
 absl::StatusOr<SimProfileOptions> SimulationOptions(const Options& options) {
@@ -101,10 +100,9 @@ int Simulate(const Options& options, bool line_detail, Text text, Json json, Csv
   }
   if (!profile.ok()) return Refuse(profile.status());
   const Environment environment = ReadEnvironment();
-  const int status = PrintAs(
-      *format, [&] { return text(*profile, environment); }, [&] { return json(*profile, environment); },
-      [&] { return csv(*profile); });
-  return status == kOk && profile->partial ? kInterrupted : status;
+  return Finish(
+      options, profile->partial, *format, [&] { return text(*profile, environment); },
+      [&] { return json(*profile, environment); }, [&] { return csv(*profile); });
 }
 
 }  // namespace

@@ -23,13 +23,18 @@ inline absl::StatusOr<Format> FindFormat(const std::string& name) {
 }
 
 template <class Text, class Json, class Csv>
-int PrintAs(Format format, Text text, Json json, Csv csv) {
+std::string RenderAs(Format format, Text text, Json json, Csv csv) {
   switch (format) {
-    case Format::kText: return Print(text());
-    case Format::kJson: return Print(json());
-    case Format::kCsv: return Print(csv());
+    case Format::kText: return text();
+    case Format::kJson: return json();
+    case Format::kCsv: return csv();
   }
-  return kWrong;
+  return "";
+}
+
+template <class Text, class Json, class Csv>
+int PrintAs(Format format, Text text, Json json, Csv csv) {
+  return Print(RenderAs(format, text, json, csv));
 }
 
 }  // namespace memsim

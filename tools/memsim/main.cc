@@ -1,8 +1,13 @@
 // The memsim program: the command line. The only file that includes CLI11.
 #include <CLI/CLI.hpp>
+#include <sstream>
 #include <string>
+#include <vector>
 
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "tools/memsim/commands.h"
+#include "tools/memsim/finish.h"
 #include "tools/memsim/output.h"
 
 namespace memsim {
@@ -10,6 +15,10 @@ namespace {
 
 void AddFormat(CLI::App* command, Options* options) {
   command->add_option("--format", options->format, "text, json or csv")->capture_default_str();
+}
+
+void AddOut(CLI::App* command, Options* options) {
+  command->add_option("--out", options->out, "add the report to this file of records, for rerun and log");
 }
 
 void AddConfiguration(CLI::App* command, Options* options) {
@@ -82,6 +91,7 @@ void AddRun(CLI::App& app, Options* options) {
   AddIrq(run, options);
   run->add_option("--repetitions", options->repetitions, "timed repetitions")->capture_default_str();
   run->add_option("--samples", options->samples, "profile samples wanted")->capture_default_str();
+  AddOut(run, options);
   AddFormat(run, options);
 }
 
@@ -120,6 +130,7 @@ void AddCompare(CLI::App& app, Options* options) {
                       "what surrounds a charge, for all: none (bare path), clear, fault; default: none, "
                       "fault on a simulated machine");
   compare->add_option("--seed", c.seed, "of the order in the rounds, or the first simulated (default: 1)");
+  AddOut(compare, options);
   compare->add_option("--format", options->format, "text, mmtests, lkp, json or csv")->capture_default_str();
 }
 
@@ -146,6 +157,7 @@ void AddPft(CLI::App& app, Options* options) {
   pft->add_option("--pages", options->pages, "pages each client faults")->capture_default_str();
   pft->add_option("--seeds", options->seeds, "simulations of each cell")->capture_default_str();
   pft->add_option("--seed", options->configuration.seed, "the first seed (default: 1)");
+  AddOut(pft, options);
   AddFormat(pft, options);
 }
 
@@ -177,66 +189,123 @@ void AddCalibrate(CLI::App& app, Options* options) {
   AddFormat(calibrate, options);
 }
 
+void AddRecords(CLI::App& app, Options* options) {
+  CLI::App* rerun = app.add_subcommand(
+      "rerun", "what a record of --out was made with, once more, beside what it said then");
+  rerun->add_option("record", options->reference, "FILE#N: record N, a line of the file")->required();
+  AddOut(rerun, options);
+  AddFormat(rerun, options);
+  CLI::App* log = app.add_subcommand("log", "the records of --out over time, as tables and as a plot");
+  log->add_option("file", options->reference, "FILE, or FILE#N for the configuration of record N alone")
+      ->required();
+  log->add_option("--plot", options->plot, "draw them into this .svg or .png file; needs gnuplot");
+  AddFormat(log, options);
+}
+
 // The configuration flags make the difference between one run and the demo.
 bool IsDemo(const CLI::App& run) {
   for (const CLI::Option* option : run.get_options()) {
     const std::string name = option->get_name();
-    if (option->count() > 0 && name != "--format" && name != "--seed") return false;
+    if (option->count() > 0 && name != "--format" && name != "--seed" && name != "--out") return false;
   }
   return true;
 }
 
-int Main(int argc, char** argv) {
-  if (const int status = CheckStandardOutput(); status != kOk) return status;
+class CommandLine {
+ public:
+  CommandLine() {
+    app_.require_subcommand(1);
+    app_.set_version_flag("--version", MEMSIM_VERSION);
+    AddRun(app_, &options);
+    AddLines(app_, &options);
+    AddCompare(app_, &options);
+    AddCount(app_, &options);
+    AddPft(app_, &options);
+    AddExplain(app_, &options);
+    AddLayout(app_, &options);
+    AddCalibrate(app_, &options);
+    AddRecords(app_, &options);
+    AddFormat(app_.add_subcommand("list", "the names of kernels, gates, machines and workloads"), &options);
+    app_.footer(
+        "Model files are read from $MEMSIM_MODELS, else from beside the program.\n"
+        "Exit status: 0, 2 for wrong input, 130 after Ctrl-C (what was printed is marked PARTIAL).");
+  }
+
+  // What the options ask to be printed instead of a report, as --help does; nothing to go on.
+  absl::StatusOr<std::string> Parse(const std::vector<std::string>& arguments) {
+    options.arguments = arguments;
+    try {
+      app_.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    } catch (const CLI::Success& wanted) {
+      std::ostringstream text;
+      app_.exit(wanted, text, text);
+      return text.str();
+    } catch (const CLI::ParseError& error) {
+      return absl::InvalidArgumentError(std::string(error.what()) +
+                                        "; valid: see `memsim --help`, `memsim run --help`");
+    }
+    return "";
+  }
+
+  // Whether it is a command that --out keeps.
+  bool Kept() const {
+    return app_.got_subcommand("run") || app_.got_subcommand("compare") || app_.got_subcommand("pft");
+  }
+
+  int Execute();
+
   Options options;
-  CLI::App app("memsim: what the Linux memory controller (memcg) costs on the page-fault charge path.\n"
-               "Start with `memsim run`, `memsim explain --brief`, `memsim list`.");
-  app.require_subcommand(1);
-  app.set_version_flag("--version", MEMSIM_VERSION);
-  AddRun(app, &options);
-  AddLines(app, &options);
-  AddCompare(app, &options);
-  AddCount(app, &options);
-  AddPft(app, &options);
-  AddExplain(app, &options);
-  AddLayout(app, &options);
-  AddCalibrate(app, &options);
-  CLI::App* list =
-      app.add_subcommand("list", "the names of kernels, gates, machines and workloads");
-  AddFormat(list, &options);
-  app.footer("Model files are read from $MEMSIM_MODELS, else from beside the program.\n"
-             "Exit status: 0, 2 for wrong input, 130 after Ctrl-C (what was printed is marked PARTIAL).");
-  try {
-    app.parse(argc, argv);
-  } catch (const CLI::Success& wanted) {
-    std::ostringstream text;
-    app.exit(wanted, text, text);
-    return Print(text.str());
-  } catch (const CLI::ParseError& error) {
-    return Refuse(absl::InvalidArgumentError(std::string(error.what()) +
-                                             "; valid: see `memsim --help`, `memsim run --help`"));
+
+ private:
+  CLI::App app_{"memsim: what the Linux memory controller (memcg) costs on the page-fault charge path.\n"
+                "Start with `memsim run`, `memsim explain --brief`, `memsim list`."};
+};
+
+int Rerun(const Options& options) {
+  const auto record = ReadRecord(options.reference);
+  if (!record.ok()) return Refuse(record.status());
+  CommandLine again;
+  const auto parsed = again.Parse(record->arguments);
+  if (!parsed.ok() || !parsed->empty() || !again.Kept()) {
+    return Refuse(absl::InvalidArgumentError(absl::StrCat(
+        "'", options.reference, "': its command line is not understood: ",
+        parsed.ok() ? "valid: that of run, compare or pft" : parsed.status().message())));
   }
-  if (const CLI::App* run = app.get_subcommand("run"); run->parsed()) {
-    options.demo = IsDemo(*run);
-    return Run(options);
-  }
-  if (app.got_subcommand("lines")) {
+  again.options.reference = options.reference;
+  again.options.repeated = &*record;
+  again.options.out = options.out;
+  again.options.format = options.format;
+  return again.Execute();
+}
+
+int CommandLine::Execute() {
+  if (const CLI::App* run = app_.get_subcommand("run"); run->parsed()) options.demo = IsDemo(*run);
+  if (app_.got_subcommand("rerun")) return Rerun(options);
+  if (auto status = CheckOut(options); !status.ok()) return Refuse(status);
+  if (app_.got_subcommand("run")) return Run(options);
+  if (app_.got_subcommand("lines")) {
     options.configuration.machine = options.machine;
     return Lines(options);
   }
-  if (app.got_subcommand("compare")) return CompareCommand(options);
-  if (app.got_subcommand("count")) {
-    options.words.assign(argv + 1, argv + argc);
-    return CountCommand(options);
-  }
-  if (app.got_subcommand("pft")) return Pft(options);
-  if (app.got_subcommand("explain")) return ExplainCommand(options);
-  if (app.got_subcommand("layout")) return Layout(options);
-  if (const CLI::App* calibrate = app.get_subcommand("calibrate"); calibrate->parsed()) {
+  if (app_.got_subcommand("compare")) return CompareCommand(options);
+  if (app_.got_subcommand("count")) return CountCommand(options);
+  if (app_.got_subcommand("pft")) return Pft(options);
+  if (app_.got_subcommand("explain")) return ExplainCommand(options);
+  if (app_.got_subcommand("layout")) return Layout(options);
+  if (const CLI::App* calibrate = app_.get_subcommand("calibrate"); calibrate->parsed()) {
     options.has_output = calibrate->count("--output") > 0;
     return CalibrateCommand(options);
   }
+  if (app_.got_subcommand("log")) return LogCommand(options);
   return List(options);
+}
+
+int Main(int argc, char** argv) {
+  if (const int status = CheckStandardOutput(); status != kOk) return status;
+  CommandLine line;
+  const auto parsed = line.Parse(std::vector<std::string>(argv + 1, argv + argc));
+  if (!parsed.ok()) return Refuse(parsed.status());
+  return parsed->empty() ? line.Execute() : Print(*parsed);
 }
 
 }  // namespace

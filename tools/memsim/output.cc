@@ -30,6 +30,7 @@ int CannotWrite(int error) {
 
 int CheckStandardOutput() {
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);  // a file that would grow over its limit is an error as any other
   if (fcntl(STDOUT_FILENO, F_GETFD) == -1) return CannotWrite(errno);
   return kOk;
 }

@@ -16,9 +16,9 @@ namespace memsim {
 
 namespace {
 
-absl::Status Wrong(const std::string& path, absl::string_view why) {
+absl::Status Wrong(const char* option, const std::string& path, absl::string_view why) {
   return absl::InvalidArgumentError(
-      absl::StrCat("--output '", path, "': ", why, "; valid: a file in a directory that can be written"));
+      absl::StrCat(option, " '", path, "': ", why, "; valid: a file in a directory that can be written"));
 }
 
 std::string Beside(const std::string& target) { return absl::StrCat(target, ".", getpid(), ".tmp"); }
@@ -42,37 +42,37 @@ int WriteAll(int file, const std::string& text) {
 
 }  // namespace
 
-absl::StatusOr<OutputFile> OutputFile::Check(const std::string& path) {
+absl::StatusOr<OutputFile> OutputFile::Check(const std::string& path, const char* option) {
   namespace fs = std::filesystem;
-  if (path.empty()) return Wrong(path, "is empty");
-  if (path.back() == '/') return Wrong(path, "is a directory");
+  if (path.empty()) return Wrong(option, path, "is empty");
+  if (path.back() == '/') return Wrong(option, path, "is a directory");
   std::error_code error;
   std::string target = path;
   const fs::file_status status = fs::status(path, error);
-  if (fs::is_directory(status)) return Wrong(path, "is a directory");
+  if (fs::is_directory(status)) return Wrong(option, path, "is a directory");
   // Renaming over a device would replace it.
-  if (fs::exists(status) && !fs::is_regular_file(status)) return Wrong(path, "is not a regular file");
+  if (fs::exists(status) && !fs::is_regular_file(status)) return Wrong(option, path, "is not a regular file");
   if (fs::exists(status)) {
     target = fs::canonical(path, error).string();
-    if (error) return Wrong(path, error.message());
-    if (access(target.c_str(), W_OK) != 0) return Wrong(path, strerror(errno));
+    if (error) return Wrong(option, path, error.message());
+    if (access(target.c_str(), W_OK) != 0) return Wrong(option, path, strerror(errno));
   }
   const int file = CreateBeside(target);
-  if (file < 0) return Wrong(path, strerror(errno));
+  if (file < 0) return Wrong(option, path, strerror(errno));
   close(file);
   unlink(Beside(target).c_str());
-  return OutputFile(path, std::move(target));
+  return OutputFile(path, std::move(target), option);
 }
 
 absl::Status OutputFile::Write(const std::string& text) const {
   const int file = CreateBeside(target_);
-  if (file < 0) return Wrong(path_, strerror(errno));
+  if (file < 0) return Wrong(option_, path_, strerror(errno));
   int error = WriteAll(file, text);
   close(file);
   if (error == 0 && std::rename(Beside(target_).c_str(), target_.c_str()) != 0) error = errno;
   if (error == 0) return absl::OkStatus();
   unlink(Beside(target_).c_str());
-  return Wrong(path_, strerror(error));
+  return Wrong(option_, path_, strerror(error));
 }
 
 }  // namespace memsim

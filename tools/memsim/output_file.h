@@ -11,19 +11,20 @@ namespace memsim {
 
 class OutputFile {
  public:
-  // Whether `path` could be written now; leaves nothing behind.
+  // Whether `path`, the value of `option`, could be written now; leaves nothing behind.
   // Errors    InvalidArgument, one line with the path and what would be valid
-  static absl::StatusOr<OutputFile> Check(const std::string& path);
+  static absl::StatusOr<OutputFile> Check(const std::string& path, const char* option = "--output");
   // Writes beside it and renames, so that nobody ever sees a part.
   absl::Status Write(const std::string& text) const;
   const std::string& path() const { return path_; }
 
  private:
-  explicit OutputFile(std::string path, std::string target)
-      : path_(std::move(path)), target_(std::move(target)) {}
+  OutputFile(std::string path, std::string target, const char* option)
+      : path_(std::move(path)), target_(std::move(target)), option_(option) {}
 
   std::string path_;    // as given
   std::string target_;  // what a link leads to
+  const char* option_;
 };
 
 }  // namespace memsim

@@ -25,6 +25,7 @@ struct Environment {
   double load = 0;       // runnable tasks, one-minute average
   std::string compiler;  // of the library
   std::string build;     // "Release -O2", with sanitizers and assertions when they are on
+  std::string program;   // "memsim 0.1.0, build-id 8736483781bd": one that was built anew is another
   std::string static_keys;  // how static keys work in this process, and why
   std::string time;      // UTC, ISO 8601
   std::vector<EnvironmentNote> notes;  // from an EnvironmentWatch; none where nothing was timed
