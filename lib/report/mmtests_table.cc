@@ -54,9 +54,10 @@ std::string MmtestsCell(std::optional<double> base, std::optional<double> value,
                         bool significant) {
   const std::string number = value.has_value() ? Fixed(*value, 4) : "-";
   if (!base.has_value() || !value.has_value()) return absl::StrCat(number, std::string(10, ' '));
-  const double percent = PercentBetter(*base, *value);
-  return absl::StrCat(number, absl::StrFormat(significant ? " *%6.2f%%*" : " (%6.2f%%)",
-                                              better == Better::kMore ? percent : 0 - percent));
+  const double percent = better == Better::kMore ? PercentBetter(*base, *value)
+                                                 : 0 - PercentBetter(*base, *value);
+  if (significant) return absl::StrFormat("%s *%6.2f%%*", number, percent);
+  return absl::StrFormat("%s (%6.2f%%)", number, percent);
 }
 
 }  // namespace memsim
