@@ -65,15 +65,26 @@ TEST_F(RecordsCliTest, AComparisonIsKeptRepeatedAndFollowed) {
   EXPECT_EQ(std::count(csv.out.begin(), csv.out.end(), '\n'), 3) << csv.out;
 }
 
-// What no clock had a part in: the pft table and a simulated run. Expect every number the same again, and
-// another one found when the file says something else.
+// What no clock had a part in: the pft table, a simulated run, comparisons on tracing and simulated machines.
+// Expect every number the same again, no word about the host, and another number found when the file says
+// something else.
 TEST_F(RecordsCliTest, WhatIsExactIsTheSameAgain) {
-  EXPECT_EQ(Keep(kPft).status, 0);
-  EXPECT_EQ(Keep(absl::StrCat(kSimulate, " --format json")).status, 0);
-  for (const int record : {1, 2}) ExpectHolds(Rerun(record), {"Every number of the result is the same."});
+  const std::string compare = "compare v4.0,memcg=root v4.0,memcg=disabled --faults 512 --machine ";
+  for (const std::string& command : {std::string(kPft), absl::StrCat(kSimulate, " --format json"),
+                                     compare + "tracing", compare + "i7-3770 --seeds 2"}) {
+    EXPECT_EQ(Keep(command).status, 0) << command;
+  }
+  for (const int record : {1, 2, 3, 4}) {
+    ExpectHolds(Rerun(record), {"Every number of the result is the same."});
+    const auto json = nlohmann::json::parse(Rerun(record, " --format json").out);
+    EXPECT_FALSE(json["report"]["environment"].contains("notes")) << record;
+    EXPECT_GT(json["numbers"].size(), 0u) << record;
+    for (const auto& number : json["numbers"]) EXPECT_EQ(number["agreement"], "agrees") << number;
+  }
+  // The simulated run says another time than it did.
   std::string text = ReadAll(file_);
   const auto line = text.find('\n') + 1;
-  auto json = nlohmann::json::parse(text.substr(line));
+  auto json = nlohmann::json::parse(text.substr(line, text.find('\n', line) - line));
   json["report"]["result"]["ns_per_page"]["total"]["mean"] = 1;
   std::ofstream(file_) << text.substr(0, line) << json.dump() << "\n";
   ExpectHolds(Rerun(2), {"The result differs in 1 place:", "/ns_per_page/total/mean: 1 then, ", "differs"});
