@@ -38,6 +38,10 @@ class MemoryFile {
   MemoryFile& operator=(const MemoryFile&) = delete;
 
   int descriptor() const { return file_; }
+  // Whoever reads it begins at its beginning.
+  bool Fill(const std::string& text) const {
+    return pwrite(file_, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size());
+  }
   std::string Read() const {
     std::string text;
     std::array<char, 1 << 16> piece;
@@ -67,16 +71,18 @@ int WaitFor(pid_t pid, const std::atomic<bool>* stop) {
 }  // namespace
 
 absl::StatusOr<ProgramResult> RunProgram(const std::vector<std::string>& words,
-                                         const std::atomic<bool>* stop) {
-  MemoryFile out, err, extra;
-  for (const MemoryFile* file : {&out, &err, &extra}) {
+                                         const std::atomic<bool>* stop, const std::string* input) {
+  MemoryFile in, out, err, extra;
+  for (const MemoryFile* file : {&in, &out, &err, &extra}) {
     if (file->descriptor() < 0) return absl::ErrnoToStatus(errno, "memfd_create");
   }
+  if (input != nullptr && !in.Fill(*input)) return absl::ErrnoToStatus(errno, "memfd");
   std::vector<char*> arguments;
   for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
+  if (input != nullptr) posix_spawn_file_actions_adddup2(&actions, in.descriptor(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, out.descriptor(), STDOUT_FILENO);
   posix_spawn_file_actions_adddup2(&actions, err.descriptor(), STDERR_FILENO);
   posix_spawn_file_actions_adddup2(&actions, extra.descriptor(), kExtraFile);

@@ -1,5 +1,6 @@
 // Another program, run to its end. Nothing is left in the file system, however this process ends.
 //
+// Input     `input` as standard input, else that of this process
 // Output    standard output, standard error and file descriptor kExtraFile are files in memory: a program
 //           that writes to a file by name is given kExtraPath
 // Threads   blocks; looks at `stop` all the time and kills the program when it is set
@@ -25,7 +26,8 @@ struct ProgramResult {
 
 // `words` are the program and its arguments.
 absl::StatusOr<ProgramResult> RunProgram(const std::vector<std::string>& words,
-                                         const std::atomic<bool>* stop);
+                                         const std::atomic<bool>* stop,
+                                         const std::string* input = nullptr);
 
 }  // namespace memsim
 
