@@ -11,7 +11,6 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
@@ -97,9 +96,9 @@ Environment ReadEnvironment(const std::string& root) {
     if (name == "model name" && env.cpu.empty()) {
       env.cpu = std::string(absl::StripAsciiWhitespace(field.second));
     }
-    if (name == "flags" && absl::StrContains(field.second, " hypervisor")) env.virtual_machine = true;
   }
   if (env.cpu.empty()) env.cpu = "unknown CPU";
+  env.virtual_machine = UnderHypervisor(root).value_or(false);
   env.cpus = HostCpus();
   utsname name;
   if (uname(&name) == 0) env.os = absl::StrCat(name.sysname, " ", name.release, " ", name.machine);

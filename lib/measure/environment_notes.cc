@@ -72,17 +72,13 @@ EnvironmentNote SmtNote(const std::string& root) {
 }
 
 EnvironmentNote VirtualNote(const std::string& root) {
-  std::ifstream info(absl::StrCat(root, "/proc/cpuinfo"));
-  for (std::string line; std::getline(info, line);) {
-    if (!absl::StartsWith(line, "flags")) continue;
-    if (!absl::StrContains(absl::StrCat(line, " "), " hypervisor ")) {
-      return {"virtualisation", "none", "none", false};
-    }
-    return {"virtualisation", "under a hypervisor",
-            "faults and TLB misses cost more than on bare metal", true};
+  const std::optional<bool> under = UnderHypervisor(root);
+  if (!under.has_value()) {
+    return NotAvailable("virtualisation", "no flags in /proc/cpuinfo",
+                        "faults may cost more than on bare metal");
   }
-  return NotAvailable("virtualisation", "no flags in /proc/cpuinfo",
-                      "faults may cost more than on bare metal");
+  if (!*under) return {"virtualisation", "none", "none", false};
+  return {"virtualisation", "under a hypervisor", "faults and TLB misses cost more than on bare metal", true};
 }
 
 EnvironmentNote AslrNote(const std::string& root) {
@@ -110,6 +106,14 @@ absl::StatusOr<std::string> FirstLine(const std::string& path) {
   errno = 0;
   if (file.is_open() && std::getline(file, line)) return line;
   return absl::NotFoundError(absl::StrCat(path, ": ", errno != 0 ? strerror(errno) : "cannot be read"));
+}
+
+std::optional<bool> UnderHypervisor(const std::string& root) {
+  std::ifstream info(absl::StrCat(root, "/proc/cpuinfo"));
+  for (std::string line; std::getline(info, line);) {
+    if (absl::StartsWith(line, "flags")) return absl::StrContains(absl::StrCat(line, " "), " hypervisor ");
+  }
+  return std::nullopt;
 }
 
 std::vector<EnvironmentNote> SettingNotes(const std::string& root, const std::vector<int>& cpus) {

@@ -4,7 +4,7 @@
 #ifndef MEMSIM_LIB_MEASURE_ENVIRONMENT_NOTES_H_
 #define MEMSIM_LIB_MEASURE_ENVIRONMENT_NOTES_H_
 
-#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +16,9 @@ namespace memsim {
 
 // The first line of a file. Errors    what the system says about it
 absl::StatusOr<std::string> FirstLine(const std::string& path);
+
+// Whether the CPU says that it is a hypervisor's; nothing where it says nothing.
+std::optional<bool> UnderHypervisor(const std::string& root);
 
 // What stays as it is unless somebody changes it: governor, turbo, SMT, virtualisation, ASLR. `cpus` are
 // those that the process may use.

@@ -51,7 +51,6 @@ Json PublishedJson(const ComparePublished& published) {
 }
 
 Json FunctionJson(const CompareResult& r, const CompareFunction& function) {
-  const bool timed = r.machine == MachineKind::kSimulated || r.sampling.samples > 0;
   Json json = {{"name", function.name},
                {"group", std::string(kCompareGroups[static_cast<size_t>(function.group)].name)},
                {"sum", function.sum},
@@ -59,7 +58,7 @@ Json FunctionJson(const CompareResult& r, const CompareFunction& function) {
   for (size_t i = 0; i < function.cells.size(); ++i) {
     const CompareFunction::Cell& cell = function.cells[i];
     Json one = {{"present", cell.present}};
-    if (timed) {
+    if (TimedByFunction(r)) {
       one["ns_per_page"] = TimeJson(r, cell.ns.value, cell.ns.values);
       AddVerdict(r, cell.ns, i, one);
     }
@@ -122,7 +121,7 @@ std::string CompareJson(const CompareResult& r, const Environment& environment) 
                 {"machine", MachineOf(arm)},
                 {"configuration", ToJson(arm.configuration)},
                 {"counts", ToJson(arm.counts)}};
-    if (r.machine != MachineKind::kTracing) {
+    if (Timed(r)) {
       one["ns_per_page"] = TimeJson(r, arm.total.value, arm.total.values);
       AddVerdict(r, arm.total, i, one);
     }
@@ -142,20 +141,18 @@ std::string CompareCsv(const CompareResult& r) {
       "arm,function,ns,ns_low,ns_high,difference,difference_low,difference_high,missed,verdict";
   for (const PerPageField& field : kPerPageFields) absl::StrAppend(&text, ",", field.name);
   text += ",instructions_difference\n";
-  const bool timed = r.machine != MachineKind::kTracing;
   for (size_t i = 0; i < r.arms.size(); ++i) {
     const CompareArm& arm = r.arms[i];
     absl::StrAppend(&text, "\"", arm.text, "\",",
-                    CsvCells(r, timed, arm.total, &arm.counts.memcg_total,
+                    CsvCells(r, Timed(r), arm.total, &arm.counts.memcg_total,
                              &r.arms[0].counts.memcg_total, i == 0));
   }
-  const bool functions_timed = r.machine == MachineKind::kSimulated || r.sampling.samples > 0;
   for (const CompareFunction& function : r.functions) {
     for (size_t i = 0; i < function.cells.size(); ++i) {
       const CompareFunction::Cell& cell = function.cells[i];
       const bool modelled = function.group != CompareGroup::kOutside;
       absl::StrAppend(&text, "\"", r.arms[i].text, "\",\"", function.name, "\"",
-                      CsvCells(r, functions_timed, cell.ns, modelled ? &cell.counts : nullptr,
+                      CsvCells(r, TimedByFunction(r), cell.ns, modelled ? &cell.counts : nullptr,
                                &function.cells[0].counts, i == 0));
     }
   }

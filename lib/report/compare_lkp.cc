@@ -161,7 +161,7 @@ std::string CompareLkp(const CompareResult& r, const Environment& environment) {
   std::string text =
       absl::StrCat(CompareHeading(r, environment), "\n", LkpHeader(r), Timed(r) ? LkpTimes(r) : "",
                    LkpCounts(r), LkpFunctions(r, false, "memsim.instructions_per_page."));
-  const bool sampled = r.machine == MachineKind::kSimulated || r.sampling.samples > 0;
+  const bool sampled = TimedByFunction(r);
   if (sampled) {
     const char* const event = r.machine == MachineKind::kSimulated              ? "cycles"
                               : absl::StartsWith(r.sampling.mechanism, "perf") ? "task-clock"

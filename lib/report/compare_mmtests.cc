@@ -84,8 +84,7 @@ std::string CompareMmtests(const CompareResult& r, const Environment& environmen
         const double value = row.value(r.arms[i]);
         // There is no percent of nothing, but nothing is as good as nothing.
         if (base == 0 && value != 0) return MmtestsCell(std::nullopt, value);
-        return base == 0 ? MmtestsCell(1, 1, row.better).replace(0, 1, "0")
-                         : MmtestsCell(base, value, row.better, i > 0 && row.significant(r.arms[i]));
+        return MmtestsCell(base, value, row.better, i > 0 && row.significant(r.arms[i]));
       });
     }
   });

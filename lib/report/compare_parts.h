@@ -37,6 +37,10 @@ std::string ArmLines(const CompareResult& result);
 std::string VerdictLines(const CompareResult& result);
 std::string PublishedLines(const CompareResult& result);
 inline bool Timed(const CompareResult& result) { return result.machine != MachineKind::kTracing; }
+// Its functions, too?
+inline bool TimedByFunction(const CompareResult& result) {
+  return result.machine == MachineKind::kSimulated || result.sampling.samples > 0;
+}
 // Pages a second, from the ns of each placement or seed.
 std::vector<double> Rates(const std::vector<double>& ns);
 // Of what there are many values.

@@ -202,8 +202,7 @@ std::string CompareText(const CompareResult& r, const Environment& environment) 
   }
   absl::StrAppend(&text, VerdictLines(r), PublishedLines(r), "\n");
   for (size_t i = 1; i < r.arms.size(); ++i) {
-    const bool timed = r.machine == MachineKind::kSimulated || r.sampling.samples > 0;
-    absl::StrAppend(&text, timed ? TimesByFunction(r, i) : CountsByFunction(r, i), "\n");
+    absl::StrAppend(&text, TimedByFunction(r) ? TimesByFunction(r, i) : CountsByFunction(r, i), "\n");
   }
   switch (r.machine) {
     case MachineKind::kNative:

@@ -130,8 +130,7 @@ absl::StatusOr<ProgramResult> RunValgrind(const std::vector<std::string>& words,
   auto result = RunProgram(words, stop);
   if (absl::IsNotFound(result.status())) {
     return absl::FailedPreconditionError(
-        "count needs valgrind, which is not in $PATH; valid: after `apt-get install valgrind`, or "
-        "what "
+        "count needs valgrind, which is not in $PATH; valid: after `apt-get install valgrind`, or what "
         "installs it here");
   }
   if (result.ok() && result->status != 0) {

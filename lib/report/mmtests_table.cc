@@ -54,8 +54,8 @@ std::string MmtestsCell(std::optional<double> base, std::optional<double> value,
                         bool significant) {
   const std::string number = value.has_value() ? Fixed(*value, 4) : "-";
   if (!base.has_value() || !value.has_value()) return absl::StrCat(number, std::string(10, ' '));
-  const double percent = better == Better::kMore ? PercentBetter(*base, *value)
-                                                 : 0 - PercentBetter(*base, *value);
+  const double more = *value == *base ? 0 : PercentBetter(*base, *value);
+  const double percent = better == Better::kMore ? more : 0 - more;
   if (significant) return absl::StrFormat("%s *%6.2f%%*", number, percent);
   return absl::StrFormat("%s (%6.2f%%)", number, percent);
 }

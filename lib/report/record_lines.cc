@@ -21,8 +21,7 @@ namespace memsim {
 namespace {
 
 absl::Status CannotRead(const std::string& path, absl::string_view why) {
-  return absl::NotFoundError(absl::StrCat("'", path, "' cannot be read: ", why,
-                                          "; valid: a file that `memsim compare ... --out FILE` wrote"));
+  return absl::NotFoundError(absl::StrCat("'", path, "' cannot be read: ", why, "; ", kValidRecords));
 }
 
 }  // namespace

@@ -11,6 +11,8 @@
 
 namespace memsim {
 
+inline constexpr absl::string_view kValidRecords = "valid: a file that `memsim compare ... --out FILE` wrote";
+
 struct RecordLine {
   int64_t number = 0;      // from 1
   absl::string_view text;  // without its end; of one that is too long, the beginning

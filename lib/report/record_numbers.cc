@@ -8,6 +8,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "lib/report/compare_parts.h"
 #include "lib/report/table.h"
 
 namespace memsim {
@@ -79,7 +80,7 @@ class Numbers {
     const Json& arms = At(result_, "/arms");
     const std::string machine = Text(result_, "/machine");
     for (size_t i = 1; arms.is_array() && i < arms.size(); ++i) {
-      const std::string letter(1, static_cast<char>('A' + i % 26));
+      const std::string letter = ArmLetter(i % 26);  // a file may say anything
       RecordedNumber number = Difference(letter + " minus A", "ns a page", 3);
       number.verdict = Text(arms[i], "/verdict");
       if (!ReadRange(At(arms[i], "/difference"), number)) {

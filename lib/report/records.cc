@@ -120,7 +120,7 @@ absl::StatusOr<Record> ParseLine(const RecordLine& line) {
 // Why no record was found in `all`, whose first wrong line is `first`.
 std::string WhyNone(const Records& all, const std::string& first) {
   if (!first.empty()) return first;
-  return all.warnings.empty() ? "it is empty; valid: a file that `memsim compare ... --out FILE` wrote"
+  return all.warnings.empty() ? absl::StrCat("it is empty; ", kValidRecords)
                               : "its only line ends early; valid: a file with a whole line";
 }
 
@@ -211,8 +211,7 @@ absl::StatusOr<Record> ReadRecord(const std::string& reference) {
     return absl::InvalidArgumentError(absl::StrCat("'", reference, "' ", found.status().message()));
   }
   if (lines == 0) {
-    return absl::NotFoundError(absl::StrCat("'", wanted.path, "' holds no record; valid: a file ",
-                                            "that `memsim compare ... --out FILE` wrote"));
+    return absl::NotFoundError(absl::StrCat("'", wanted.path, "' holds no record; ", kValidRecords));
   }
   return absl::NotFoundError(absl::StrCat("'", reference, "' ",
                                           wanted.number.has_value() ? "is not there" : "names no record",
