@@ -344,40 +344,36 @@ TEST(EchoTest, NamesAWorkloadsFile) {
   EXPECT_TRUE(absl::StrContains(command, absl::StrCat("--workload ", file, " "))) << command;
 }
 
-// Ctrl-C in the middle of a long run. Expect it to end at once, print what it has, and say PARTIAL.
-TEST(InterruptTest, CtrlCPrintsWhatThereIs) {
-  Child child("run --faults 40000000 --repetitions 10000 --rest clear");
-  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
-  const auto begin = std::chrono::steady_clock::now();
+constexpr std::chrono::milliseconds kBeforeCtrlC(1500);
+
+// The program with Ctrl-C in the middle.
+Outcome Interrupted(const std::string& arguments) {
+  Child child(arguments);
+  std::this_thread::sleep_for(kBeforeCtrlC);
   child.Signal(SIGINT);
-  const Outcome outcome = child.Wait();
-  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20));
+  return child.Wait();
+}
+
+void ExpectPartial(const Outcome& outcome) {
   EXPECT_EQ(outcome.status, 130) << outcome.err;
   EXPECT_TRUE(absl::StrContains(outcome.out, "PARTIAL")) << outcome.out;
   ExpectFits(outcome.out);
 }
 
-// Ctrl-C in the middle of the pft table. Expect what is finished, marked PARTIAL.
-TEST(InterruptTest, CtrlCEndsThePftTable) {
-  Child child("pft --pages 1000000 --seeds 100");
-  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
-  child.Signal(SIGINT);
-  const Outcome outcome = child.Wait();
-  EXPECT_EQ(outcome.status, 130) << outcome.err;
-  EXPECT_TRUE(absl::StrContains(outcome.out, "PARTIAL")) << outcome.out;
-  ExpectFits(outcome.out);
+// Ctrl-C in the middle of a long run. Expect it to end at once, print what it has, and say PARTIAL.
+TEST(InterruptTest, CtrlCPrintsWhatThereIs) {
+  const auto begin = std::chrono::steady_clock::now();
+  ExpectPartial(Interrupted("run --faults 40000000 --repetitions 10000 --rest clear"));
+  EXPECT_LT(std::chrono::steady_clock::now() - begin, std::chrono::seconds(20) + kBeforeCtrlC);
 }
+
+// Ctrl-C in the middle of the pft table. Expect what is finished, marked PARTIAL.
+TEST(InterruptTest, CtrlCEndsThePftTable) { ExpectPartial(Interrupted("pft --pages 1000000 --seeds 100")); }
 
 // Ctrl-C in the middle of a comparison. Expect what there is, marked PARTIAL.
 TEST(InterruptTest, CtrlCEndsAComparison) {
   for (const char* machine : {"native --seconds 600", "i7-3770 --seeds 1000"}) {
-    Child child(absl::StrCat("compare v4.0 v4.4 --machine ", machine));
-    std::this_thread::sleep_for(std::chrono::milliseconds(1500));
-    child.Signal(SIGINT);
-    const Outcome outcome = child.Wait();
-    EXPECT_EQ(outcome.status, 130) << outcome.err;
-    EXPECT_TRUE(absl::StrContains(outcome.out, "PARTIAL")) << outcome.out;
-    ExpectFits(outcome.out);
+    ExpectPartial(Interrupted(absl::StrCat("compare v4.0 v4.4 --machine ", machine)));
   }
 }
 
@@ -422,14 +418,9 @@ TEST(CalibrateTest, WritesAWholeFileOrNone) {
   EXPECT_FALSE(nlohmann::json::parse(text, nullptr, false).is_discarded()) << text;
   EXPECT_EQ(files(), 1);
 
-  Child child(absl::StrCat("calibrate --rounds 1000 --output ", file));
-  std::this_thread::sleep_for(std::chrono::milliseconds(1500));
-  child.Signal(SIGINT);
-  const Outcome interrupted = child.Wait();
-  EXPECT_EQ(interrupted.status, 130) << interrupted.err;
-  EXPECT_TRUE(absl::StrContains(interrupted.out, "PARTIAL")) << interrupted.out;
+  const Outcome interrupted = Interrupted(absl::StrCat("calibrate --rounds 1000 --output ", file));
+  ExpectPartial(interrupted);
   EXPECT_TRUE(absl::StrContains(interrupted.out, "not written")) << interrupted.out;
-  ExpectFits(interrupted.out);
   EXPECT_EQ(ReadAll(file), text);
   EXPECT_EQ(files(), 1);
   std::filesystem::remove_all(dir);
