@@ -27,10 +27,8 @@ absl::Status SetKey(static_key::static_key_true* key, bool on) {
 
 // The sticky key first when going on: whoever sees the switch on must see it set.
 absl::Status StaticKeySwitch::Apply() const {
-  using internal::memcg_ever_enabled_key;
-  using internal::memory_cgrp_subsys_enabled_key;
-  const absl::Status ever = SetKey(&memcg_ever_enabled_key, ever_);
-  return ever.ok() ? SetKey(&memory_cgrp_subsys_enabled_key, on_) : ever;
+  const absl::Status ever = SetKey(keys_.ever, ever_);
+  return ever.ok() ? SetKey(keys_.enabled, on_) : ever;
 }
 
 absl::Status StaticKeySwitch::Set(bool on) {
@@ -43,7 +41,7 @@ absl::Status StaticKeySwitch::Set(bool on) {
   // The sticky key may stay set: that is only slower.
   if (!status.ok()) {
     on_ = was_on;
-    ever_ = was_ever || static_key::static_key_enabled(&internal::memcg_ever_enabled_key);
+    ever_ = was_ever || static_key::static_key_enabled(keys_.ever);
   }
   return status;
 }

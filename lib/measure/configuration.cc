@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "lib/measure/chain.h"
 #include "memsim/internal/range.h"
 
 namespace memsim {
@@ -179,6 +180,12 @@ absl::Status ResolveKnobs(const ConfigurationText& text, Configuration& c) {
     if (Pages(n) != c.kernel->batch) c.batch = Pages(n);
   });
   if (!batch.ok()) return batch;
+  for (const absl::Status& status :
+       {TakeInRange("chain", text.chain, 0, 1000000, [&](int64_t n) { c.chain = static_cast<int>(n); }),
+        TakeInRange("replica", text.replica, 1, 1000000,
+                    [&](int64_t n) { c.replica = static_cast<int>(n); })}) {
+    if (!status.ok()) return status;
+  }
   if (!text.order.empty()) {
     if (text.order != "charge-first" && text.order != "uptodate-first") {
       return Invalid("--order", text.order, "charge-first, uptodate-first");
@@ -308,6 +315,11 @@ absl::StatusOr<std::unique_ptr<Runner>> Runner::Open(const Configuration& config
   auto work = Prepare(configuration.workload, configuration.placement, configuration.threads,
                       configuration.seed);
   if (!work.ok()) return work.status();
+  if (configuration.chain.has_value()) {
+    for (auto& stream : work->streams) {
+      stream = std::make_unique<ChainedStream>(std::move(stream), *configuration.chain);
+    }
+  }
   SessionConfig config;
   config.plan = work->plan;
   config.plan.memsw = configuration.memsw;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 #include "memsim/workload/random.h"
 
@@ -86,7 +87,22 @@ double HarmonicMean(const std::vector<double>& values) {
 }
 
 double Slope(const std::vector<double>& x, const std::vector<double>& y) {
-  return Covariance(x, y) / Covariance(x, x);
+  std::vector<std::pair<double, double>> pairs;  // slope, weight
+  double weights = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    for (size_t j = i + 1; j < x.size(); ++j) {
+      if (x[i] == x[j]) continue;
+      pairs.push_back({(y[j] - y[i]) / (x[j] - x[i]), std::abs(x[j] - x[i])});
+      weights += pairs.back().second;
+    }
+  }
+  std::sort(pairs.begin(), pairs.end());
+  double below = 0;
+  for (const auto& [slope, weight] : pairs) {
+    below += weight;
+    if (2 * below >= weights) return slope;
+  }
+  return 0;
 }
 
 Interval MedianInterval(std::vector<double> values, double confidence) {
@@ -113,6 +129,44 @@ Interval MedianInterval(std::vector<double> values, double confidence) {
   }
   interval.low = values[static_cast<size_t>(k)];
   interval.high = values[static_cast<size_t>(n - 1 - k)];
+  interval.confidence = std::max(0.0, 1 - outside);
+  return interval;
+}
+
+namespace {
+
+// How many of the 2^n sign patterns of the ranks 1 to n have each sum, 0 to n * (n + 1) / 4, as shares.
+std::vector<double> SignedRankShares(int n) {
+  std::vector<double> shares(static_cast<size_t>(n * (n + 1) / 4) + 1);
+  shares[0] = std::pow(0.5, n);
+  for (size_t rank = 1; rank <= static_cast<size_t>(n); ++rank) {
+    for (size_t sum = shares.size() - 1; sum >= rank; --sum) shares[sum] += shares[sum - rank];
+  }
+  return shares;
+}
+
+}  // namespace
+
+Interval RankInterval(const std::vector<double>& values, double confidence) {
+  Interval interval;
+  interval.n = static_cast<int>(values.size());
+  if (values.empty()) return interval;
+  std::vector<double> means;
+  for (size_t i = 0; i < values.size(); ++i) {
+    for (size_t j = i; j < values.size(); ++j) means.push_back((values[i] + values[j]) / 2);
+  }
+  const auto at = [&](size_t k) {
+    std::nth_element(means.begin(), means.begin() + static_cast<ptrdiff_t>(k), means.end());
+    return means[k];
+  };
+  interval.centre = (at(means.size() / 2) + at((means.size() - 1) / 2)) / 2;
+  // The centre lies below the k-th mean from below when the sum of the positive ranks is under k.
+  const std::vector<double> shares = SignedRankShares(interval.n);
+  double outside = 2 * shares[0];
+  size_t k = 0;
+  while (k + 1 < shares.size() && outside + 2 * shares[k + 1] <= 1 - confidence) outside += 2 * shares[++k];
+  interval.low = at(k);
+  interval.high = at(means.size() - 1 - k);
   interval.confidence = std::max(0.0, 1 - outside);
   return interval;
 }

@@ -32,6 +32,11 @@ std::string Sizes(const Interval& shown) {
   return absl::StrCat(Digits(less ? -shown.high : shown.low), "…", Digits(less ? -shown.low : shown.high));
 }
 
+// What would have been missed: half the width of the 99 % interval.
+double Missed(const Interval& strict) {
+  return std::max(strict.high - strict.centre, strict.centre - strict.low);
+}
+
 std::string Seeds(int n) { return absl::StrCat(n, n == 1 ? " seed" : " seeds"); }
 
 std::string SeedText(const Verdict& v, absl::string_view first, absl::string_view second) {
@@ -70,7 +75,7 @@ Verdict Judge(const Interval& shown, const Interval& strict, const Interval& con
   Verdict verdict;
   verdict.shown = shown;
   verdict.base = base;
-  verdict.missed = std::max(strict.high - strict.centre, strict.centre - strict.low);
+  verdict.missed = Missed(strict);
   if (strict.confidence < kVerdictConfidence || control.confidence < kVerdictConfidence) {
     verdict.kind = VerdictKind::kTooFew;
   } else if (!TouchesZero(control)) {
@@ -133,6 +138,21 @@ std::string VerdictText(const Verdict& v, absl::string_view first, absl::string_
     case VerdictKind::kResolved: break;
   }
   return absl::StrCat(second, " is ", Faster(v, first), ", 95 % interval ", Sizes(v.shown), ": resolved");
+}
+
+std::string InPlaceText(const Verdict& verdict, const Interval& shown, const Interval& strict,
+                        absl::string_view first, absl::string_view second) {
+  if (verdict.kind != VerdictKind::kResolved && verdict.kind != VerdictKind::kNotResolved) return "";
+  if (strict.confidence < kVerdictConfidence) {
+    return absl::StrCat("layout excluded: no verdict, ", strict.n, " sweeps over the replicas are too few");
+  }
+  const std::string missed =
+      absl::StrCat("anything under ", Digits(Missed(strict)), " ns would have been missed");
+  if (TouchesZero(strict)) return absl::StrCat("layout excluded: not resolved, ", missed);
+  Verdict here = verdict;
+  here.shown = shown;
+  return absl::StrCat("layout excluded: ", second, " is ", Faster(here, first), ", 95 % interval ",
+                      Sizes(shown), "; ", missed);
 }
 
 std::string VerdictCell(const Verdict& v) {

@@ -48,7 +48,8 @@ const std::vector<std::pair<absl::string_view, Setter>>& Setters() {
       {"config", Append<&T::config>},  {"cmdline", Append<&T::cmdline>},
       {"rest", SetText<&T::rest>},     {"irq", SetText<&T::irq>},
       {"workload", SetText<&T::workload>}, {"region", SetNumber<&T::region>},
-      {"machine", SetText<&T::machine>},
+      {"machine", SetText<&T::machine>}, {"chain", SetNumber<&T::chain>},
+      {"replica", SetNumber<&T::replica>},
   };
   return setters;
 }
@@ -82,6 +83,10 @@ absl::Status CheckArms(const std::vector<CompareArm>& arms) {
     if (arm.machine == MachineKind::kNative && c.threads != 1) {
       return absl::InvalidArgumentError(absl::StrCat(
           "--threads ", c.threads, " on native; valid: 1 there, more on tracing or a simulated machine"));
+    }
+    if (arm.machine != MachineKind::kNative && (c.chain.has_value() || c.replica.has_value())) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("chain= and replica= need code that runs; valid: machine=", kNative));
     }
   }
   return absl::OkStatus();

@@ -103,7 +103,7 @@ std::string CompareJson(const CompareResult& r, const Environment& environment) 
                    {"pages_per_slice", r.slice},
                    {"seconds", r.seconds},
                    {"control", ToJson(r.control)},
-                   {"code_layout", "not varied"},
+                   {"replicas", r.replicas},
                    {"sampling",
                     {{"mechanism", r.sampling.mechanism},
                      {"why", r.sampling.why},
@@ -111,6 +111,7 @@ std::string CompareJson(const CompareResult& r, const Environment& environment) 
                      {"seconds", r.sampling.seconds},
                      {"samples", r.sampling.samples}}}});
   }
+  if (r.machine == MachineKind::kNative && r.replicas == 1) result["one_place"] = r.one_place;
   if (r.machine == MachineKind::kSimulated) {
     result["seed"] = r.options.seed;
     result["seeds"] = r.seeds;
@@ -124,6 +125,11 @@ std::string CompareJson(const CompareResult& r, const Environment& environment) 
     if (Timed(r)) {
       one["ns_per_page"] = TimeJson(r, arm.total.value, arm.total.values);
       AddVerdict(r, arm.total, i, one);
+      if (i > 0 && r.replicas > 1) {
+        one["difference_layout_excluded"] = ToJson(arm.total.in_place);
+        one["sentence_layout_excluded"] = InPlaceLine(arm.total, i);
+        one["difference_by_replica"] = arm.by_replica;
+      }
     }
     if (i > 0) one["exact_difference"] = ExactJson(arm.exact, i);
     if (!arm.published.differences.empty()) one["published"] = PublishedJson(arm.published);

@@ -35,6 +35,8 @@ std::string CompareHeading(const CompareResult& result, const Environment& envir
 // What the arms are, what the run says of their difference, what was published of it: a line or more each.
 std::string ArmLines(const CompareResult& result);
 std::string VerdictLines(const CompareResult& result);
+// The difference of an arm with layout excluded.
+std::string InPlaceLine(const Compared& compared, size_t arm);
 std::string PublishedLines(const CompareResult& result);
 inline bool Timed(const CompareResult& result) { return result.machine != MachineKind::kTracing; }
 // Its functions, too?

@@ -145,12 +145,19 @@ std::string TimesByFunction(const CompareResult& r, size_t arm) {
   return table.Text();
 }
 
+std::string PlacesText(const CompareResult& r) {
+  if (r.replicas == 1) return absl::StrCat("Where the code lies is not varied: ", r.one_place, ".");
+  return absl::StrCat("The placements take turns at ", r.replicas,
+                      " replicas of the code; \"layout excluded\" is what holds for these.");
+}
+
 std::string NativeNotes(const CompareResult& r) {
   std::string text = Wrap(
       absl::StrCat(r.rounds, " rounds of ", r.slice, " pages an arm, in random order, in ", r.placements,
                    " placements of the worlds, ", Fixed(r.seconds, 1),
-                   " s. Intervals are made from the medians of the placements; \"A again\" is "
-                   "the control, with its 99 % interval. Where the code lies is not varied."),
+                   " s. Intervals are made from the ",
+                   r.replicas > 1 ? "centres of the replicas" : "medians of the placements",
+                   "; \"A again\" is the control, with its 99 % interval. ", PlacesText(r)),
       kColumns, "");
   const CompareResult::Sampling& s = r.sampling;
   if (s.samples == 0) {

@@ -44,12 +44,17 @@ std::string ArmLines(const CompareResult& r) {
   return text;
 }
 
+std::string InPlaceLine(const Compared& compared, size_t arm) {
+  return InPlaceText(compared.verdict, compared.in_place, compared.in_place_strict, "A", ArmLetter(arm));
+}
+
 std::string VerdictLines(const CompareResult& r) {
   std::string text;
   for (size_t i = 1; i < r.arms.size(); ++i) {
     const CompareArm& arm = r.arms[i];
     const Verdict& verdict = r.machine == MachineKind::kTracing ? arm.exact : arm.total.verdict;
     absl::StrAppend(&text, Wrap(VerdictText(verdict, "A", ArmLetter(i)), kColumns, ""));
+    if (r.replicas > 1) absl::StrAppend(&text, Wrap(InPlaceLine(arm.total, i), kColumns, ""));
   }
   return text;
 }

@@ -38,6 +38,8 @@ Json ToJson(const Configuration& c) {
                {"batch", c.batch.value_or(c.kernel->batch).n},
                {"charge_first", c.charge_first.value_or(c.kernel->charge_first)},
                {"compiled_in", c.build.memcg}};
+  if (c.chain.has_value()) json["chain"] = *c.chain;
+  if (c.replica.has_value()) json["replica"] = *c.replica;
   return json;
 }
 

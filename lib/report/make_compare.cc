@@ -9,33 +9,39 @@ namespace memsim {
 
 namespace {
 
-constexpr int kPlacements = 50;
-constexpr double kLeastPlacementSeconds = 0.02;
+// Placements are many and short: worlds are made in half a millisecond, and a sweep over all replicas takes a
+// fifth of a second.
+constexpr double kPlacementSeconds = 0.004;
+constexpr int kLeastRounds = 5;
 
 class Measurement {
  public:
-  Measurement(CompareResult& result, std::vector<const Configuration*> arms)
+  Measurement(CompareResult& result, const std::vector<const Configuration*>& arms)
       : result_(result),
-        configurations_(std::move(arms)),
+        arms_(arms.size()),
+        places_(arms, result.options.replicas),
         random_(result.options.seed + 1),
-        paired_(std::vector<Runner*>(configurations_.size()), result.options.seed) {}
+        paired_(std::vector<Runner*>(arms_), result.options.seed) {
+    result.replicas = places_.replicas();
+    result.one_place = places_.one_place();
+  }
 
   absl::Status Run() {
     const CompareOptions& options = result_.options;
     const uint64_t begin = native::NowNs();
     const auto seconds = [&] { return static_cast<double>(native::NowNs() - begin) * 1e-9; };
-    const double each = std::max(options.seconds / kPlacements, kLeastPlacementSeconds);
+    const int least = std::max(kLeastPlacements, places_.replicas());
     absl::Status status;
     while (status.ok() && (seconds() < options.seconds || result_.placements == 0)) {
       if (options.progress) options.progress("comparing", std::min(1.0, seconds() / options.seconds));
       status = Place();
-      const double until = seconds() + each;
+      const double until = seconds() + kPlacementSeconds;
       if (status.ok()) status = paired_.Round();  // warms
-      do {
-        if (status.ok()) status = paired_.Round();
-      } while (status.ok() && seconds() < until);
+      for (int round = 0; status.ok() && (round < kLeastRounds || seconds() < until); ++round) {
+        status = paired_.Round();
+      }
       if (status.ok()) ++result_.placements;
-      if (options.until > 0 && result_.placements >= kLeastPlacements && Widest() <= options.until) break;
+      if (options.until > 0 && result_.placements >= least && Widest() <= options.until) break;
     }
     result_.seconds = seconds();
     result_.rounds = paired_.rounds();
@@ -50,16 +56,17 @@ class Measurement {
 
  private:
   absl::Status Place() {
-    auto runners = OpenArms(configurations_, result_.options.stop, random_);
+    int replica = 0;
+    auto runners = OpenArms(places_.Next(random_, &replica), result_.options.stop, random_);
     if (!runners.ok()) return runners.status();
-    paired_.Replace(Pointers(*runners));
+    paired_.Replace(Pointers(*runners), replica);
     runners_ = *std::move(runners);
     return absl::OkStatus();
   }
 
   double Widest() const {
     double widest = 0;
-    for (size_t arm = 1; arm < configurations_.size(); ++arm) {
+    for (size_t arm = 1; arm < arms_; ++arm) {
       const Interval interval = paired_.Difference(arm, 0);
       widest = std::max(widest, interval.high - interval.low);
     }
@@ -67,7 +74,8 @@ class Measurement {
   }
 
   CompareResult& result_;
-  std::vector<const Configuration*> configurations_;
+  size_t arms_;
+  Places places_;
   Random random_;
   Paired paired_;
   std::vector<std::unique_ptr<Runner>> runners_;
@@ -78,11 +86,13 @@ Compared FromRounds(const Paired& paired, size_t arm, size_t control, TimingPart
                     const Interval& first) {
   Compared one;
   one.values = paired.Medians(arm, part);
-  one.value = MedianInterval(one.values);
+  one.value = part == TimingPart::kTotal ? paired.Total(arm) : paired.Charge(arm);
   if (arm == 0) return one;
   one.difference = paired.Difference(arm, 0, kConfidence, part);
   one.verdict = Judge(one.difference, paired.Difference(arm, 0, kVerdictConfidence, part),
                       paired.Difference(control, 0, kVerdictConfidence, part), first.centre);
+  one.in_place = paired.DifferenceInPlace(arm, 0, kConfidence, part);
+  one.in_place_strict = paired.DifferenceInPlace(arm, 0, kVerdictConfidence, part);
   return one;
 }
 
@@ -103,6 +113,7 @@ absl::Status TimeArms(CompareResult& result) {
   for (size_t i = 0; i < result.arms.size(); ++i) {
     CompareArm& arm = result.arms[i];
     arm.total = FromRounds(paired, i, control, TimingPart::kTotal, result.arms[0].total.value);
+    if (i > 0) arm.by_replica = paired.DifferencesByReplica(i, 0);
     arm.fault = FromRounds(paired, i, control, TimingPart::kCharge, result.arms[0].fault.value);
   }
   if (result.partial) return absl::OkStatus();
@@ -113,6 +124,9 @@ absl::Status TimeArms(CompareResult& result) {
 
 absl::StatusOr<CompareResult> Compare(std::vector<CompareArm> arms, const CompareOptions& options) {
   if (auto status = CheckArms(arms); !status.ok()) return status;
+  for (const CompareArm& arm : arms) {
+    if (auto status = Places::Check(arm.configuration, options.replicas); !status.ok()) return status;
+  }
   CompareResult result;
   result.machine = arms[0].machine;
   result.options = options;

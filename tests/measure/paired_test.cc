@@ -87,7 +87,7 @@ TEST(PairedTest, DisabledCostsLessThanEnabled) {
     text.memcg = "root";
     auto root = OpenRunner(text, rest);
     paired.Replace({out.get(), disabled.get(), root.get()});
-    for (int r = 0; r < 401; ++r) ASSERT_TRUE(paired.Round().ok());
+    for (int r = 0; r < 201; ++r) ASSERT_TRUE(paired.Round().ok());
   }
   const Interval residue = paired.Residue(0, 1, 2);
   std::cout << "disabled adds " << 100 * residue.low << " to " << 100 * residue.high

@@ -44,6 +44,23 @@ TEST(MedianIntervalTest, UsesTheBinomialRanks) {
   EXPECT_NEAR(interval.confidence, 0.9734, 0.0005);
 }
 
+// Eight values: 99 % is their range, 95 % leaves out the three least and most means of two (table of the
+// signed ranks: 3 is the critical sum). Five values: their range covers 93.75 %. Expect those.
+TEST(RankIntervalTest, UsesTheSignedRanks) {
+  const std::vector<double> values = {1, 2, 4, 8, 16, 32, 64, 128};
+  const Interval strict = RankInterval(values, 0.99);
+  EXPECT_EQ(strict.low, 1);
+  EXPECT_EQ(strict.high, 128);
+  EXPECT_DOUBLE_EQ(strict.confidence, 1 - 2.0 / 256);
+  const Interval interval = RankInterval(values);
+  EXPECT_EQ(interval.low, 2.5);  // 1, 1.5, 2, 2.5
+  EXPECT_EQ(interval.high, 72);  // 128, 96, 80, 72
+  EXPECT_DOUBLE_EQ(interval.confidence, 1 - 2 * 5.0 / 256);
+  EXPECT_EQ(interval.centre, 19);  // of 18 and 20
+  EXPECT_DOUBLE_EQ(RankInterval({1, 2, 3, 4, 5}).confidence, 0.9375);
+  EXPECT_EQ(RankInterval({}).n, 0);
+}
+
 // Skewed data with spikes, many times over. Expect the true median inside about as often as promised.
 TEST(MedianIntervalTest, CoversSkewedData) {
   std::mt19937_64 engine(7);
@@ -65,9 +82,10 @@ TEST(MedianIntervalTest, CoversSkewedData) {
   EXPECT_LE(covered, kTrials * 99 / 100);
 }
 
-// Points on a line, and points beside it. Expect the line's slope, and the least-squares one.
+// Points on a line, and the same with one point far off. Expect the line's slope.
 TEST(SlopeTest, IsTheLines) {
   EXPECT_DOUBLE_EQ(Slope({1, 4, 16, 64}, {5.5, 7, 13, 37}), 0.5);
+  EXPECT_DOUBLE_EQ(Slope({0, 1, 2, 4, 8, 16, 32, 64}, {0, 1, 2, 4, 8, 916, 32, 64}), 1);
   EXPECT_DOUBLE_EQ(Slope({0, 1, 2}, {0, 3, 0}), 0);
 }
 

@@ -37,6 +37,21 @@ TEST(VerdictTest, NotResolved) {
   EXPECT_EQ(VerdictText(verdict, "A", "B"), "not resolved: anything under 0.40 ns would have been missed");
 }
 
+// The same without layout: resolved, not resolved, too few sweeps, no verdict at all. Expect the sentences,
+// and nothing in the last case.
+TEST(VerdictTest, InPlace) {
+  const Verdict open = Judge(Of(-0.2, 0.3, 0.8), Of(-0.4, 0.3, 1.0), kQuiet, 20);
+  EXPECT_EQ(InPlaceText(open, Of(0.28, 0.3, 0.32), Of(0.27, 0.3, 0.33), "A", "B"),
+            "layout excluded: B is 0.30 ns (1.5 %) slower than A, 95 % interval 0.28…0.32; anything under "
+            "0.030 ns would have been missed");
+  EXPECT_EQ(InPlaceText(open, Of(0.1, 0.3, 0.5), Of(-0.1, 0.3, 0.6), "A", "B"),
+            "layout excluded: not resolved, anything under 0.40 ns would have been missed");
+  EXPECT_EQ(InPlaceText(open, Of(0.1, 0.3, 0.5, 0.9), Of(0.1, 0.3, 0.5, 0.9), "A", "B"),
+            "layout excluded: no verdict, 40 sweeps over the replicas are too few");
+  const Verdict none = Judge(Of(4, 5, 6), Of(3, 5, 7), Of(0.1, 0.5, 0.9), 20);
+  EXPECT_EQ(InPlaceText(none, Of(4, 5, 6), Of(3, 5, 7), "A", "B"), "");
+}
+
 // A control that differs from itself, and too few values. Expect no verdict, whatever the difference is.
 TEST(VerdictTest, NoVerdict) {
   const Verdict control = Judge(Of(4, 5, 6), Of(3, 5, 7), Of(0.1, 0.5, 0.9), 20);
@@ -54,7 +69,9 @@ TEST(VerdictTest, ZeroIsNeverFasterOrSlower) {
     const double low = -static_cast<double>(random.Below(1000)) / 100;
     const double high = static_cast<double>(random.Below(1000)) / 100;
     const Interval interval = Of(low, (low + high) / 2, high);
-    const std::string text = VerdictText(Judge(interval, interval, kQuiet, 20), "A", "B");
+    const Verdict verdict = Judge(interval, interval, kQuiet, 20);
+    const std::string text =
+        VerdictText(verdict, "A", "B") + InPlaceText(verdict, interval, interval, "A", "B");
     ASSERT_FALSE(absl::StrContains(text, "slower") || absl::StrContains(text, "faster")) << text;
   }
 }

@@ -8,6 +8,7 @@
 #include "absl/strings/strip.h"
 #include "memsim/internal/range.h"
 #include "memsim/report/render.h"
+#include "memsim/session/replicas.h"
 #include "tools/memsim/commands.h"
 #include "tools/memsim/finish.h"
 #include "tools/memsim/output.h"
@@ -46,6 +47,7 @@ absl::StatusOr<CompareOptions> PrepareCompare(const Options& options) {
   compare.seed = static_cast<uint64_t>(seed);
   compare.seeds = static_cast<int>(seeds);
   compare.shared = options.configuration;
+  compare.replicas = &ReplicasOf;
   return compare;
 }
 

@@ -62,6 +62,10 @@ struct Configuration {
   bool memsw = true;  // swapaccount=1
   std::optional<Pages> batch;
   std::optional<bool> charge_first;
+  // For checks of a comparison. Native: multiplies in a chain before every 32 faults (lib/measure/chain.h);
+  // the one replica of the kernel's code that executes (memsim/session/replicas.h).
+  std::optional<int> chain;
+  std::optional<int> replica;
 
   OffKind off() const;
   std::string memcg() const;    // "disabled", "root", "depth:2"
@@ -91,7 +95,7 @@ struct ConfigurationText {
   std::string layout = "kernel";
   std::vector<std::string> cmdline;
   std::vector<std::string> config;
-  std::optional<int64_t> threads, faults, region, batch, seed;
+  std::optional<int64_t> threads, faults, region, batch, seed, chain, replica;
 };
 
 // Errors    InvalidArgument or NotFound, one line that says what is valid

@@ -7,6 +7,8 @@
 // Placement where a world happens to lie in memory can cost more than what is compared. So the arms are
 //           given new worlds now and then (Replace); once there are two, an interval is made from the
 //           medians of the placements and includes what placement does
+// Layout    where code lies can, too. Placements take turns at the replicas of the code; once there are
+//           two, an interval is made from the medians of the replicas and includes what layout does
 // Errors    an arm that faulted no page stops the comparison with an error
 #ifndef MEMSIM_MEASURE_PAIRED_H_
 #define MEMSIM_MEASURE_PAIRED_H_
@@ -19,6 +21,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "memsim/measure/configuration.h"
+#include "memsim/measure/layout.h"
 #include "memsim/measure/statistics.h"
 #include "memsim/workload/random.h"
 
@@ -54,9 +57,10 @@ class Paired {
   Paired(std::vector<Runner*> arms, uint64_t seed) : arms_(std::move(arms)), random_(seed) {
     timings_.resize(arms_.size());
   }
-  // The same arms in new worlds.
-  void Replace(std::vector<Runner*> arms);
-  // One round over all arms. The first one in new worlds warms caches and is not kept.
+  // The same arms in new worlds, executed by this replica of their code.
+  void Replace(std::vector<Runner*> arms, int replica = 0);
+  // One round over all arms: each executes twice, and the second time counts. The first round in new worlds
+  // warms caches and is not kept.
   absl::Status Round();
   int rounds() const { return static_cast<int>(timings_.empty() ? 0 : timings_[0].size()); }
 
@@ -66,21 +70,39 @@ class Paired {
   // Median of the differences total(a) - total(b) inside the rounds.
   Interval Difference(size_t a, size_t b, double confidence = kConfidence,
                       TimingPart part = TimingPart::kTotal) const;
-  // What the intervals are made from: the medians of the placements, or the rounds of the only one.
+  // The same with the code where it lies now: layout excluded.
+  Interval DifferenceInPlace(size_t a, size_t b, double confidence, TimingPart part) const;
+  // The difference in each replica.
+  std::vector<double> DifferencesByReplica(size_t a, size_t b) const;
+  // Median of total(a) / total(b) inside the rounds.
+  Interval Ratio(size_t a, size_t b) const;
+  // The medians of the placements, or the rounds of the only one.
   std::vector<double> Medians(size_t arm, TimingPart part) const;
   // What arm `part` adds to `base`, as a share of what `whole` adds to it.
   Interval Residue(size_t base, size_t part, size_t whole) const;
 
  private:
-  // get(round) for every round, or its median for every placement.
+  struct PlacementOf {
+    size_t begin;  // its first round
+    int replica;
+  };
+  // The median of get(round) for every placement.
+  template <class Get>
+  std::vector<Placed> PlacedValues(Get get) const;
+  // The medians of the placements, or the rounds of the only one.
+  template <class Get>
+  std::vector<double> PlacementValues(Get get) const;
+  // What intervals are made from: the centres of the replicas if there are two, else PlacementValues().
   template <class Get>
   std::vector<double> Values(Get get) const;
+  template <class Get>
+  Interval IntervalOf(Get get, double confidence = kConfidence) const;
 
   std::vector<Runner*> arms_;
   Random random_;
   bool warm_ = false;
   std::vector<std::vector<Timing>> timings_;  // [arm][round]
-  std::vector<size_t> placements_ = {0};      // first round of each
+  std::vector<PlacementOf> placements_ = {{0, 0}};
 };
 
 }  // namespace memsim

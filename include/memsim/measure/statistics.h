@@ -33,13 +33,21 @@ double HarmonicMean(const std::vector<double>& values);
 inline constexpr double kConfidence = 0.95;
 Interval MedianInterval(std::vector<double> values, double confidence = kConfidence);
 
+// The centre of the means of all pairs (Hodges and Lehmann's) with the interval of Wilcoxon's signed ranks:
+// for few values nearly as narrow as Student's where that holds, and right for skewed values, two groups of
+// values and outliers, too. Takes n * n time. Too few values for the confidence wanted: their range, as
+// above.
+Interval RankInterval(const std::vector<double>& values, double confidence = kConfidence);
+
 // Percentile bootstrap (95 %) of a statistic over paired rounds. `statistic(picked)` gets indices of
 // rounds, drawn with replacement. `resamples` draws from `seed`.
 Interval BootstrapInterval(int rounds, uint64_t seed,
                            const std::function<double(const std::vector<int>&)>& statistic,
                            int resamples = 1000);
 
-// Least-squares slope of y over x; both have the same size, at least two different x.
+// Slope of y over x: the median of the slopes of all pairs of points, weighted by their distance in x
+// (Theil and Sen's, with Scholz's weights): a point far off the line moves it little. At least two
+// different x.
 double Slope(const std::vector<double>& x, const std::vector<double>& y);
 
 // Spearman's rank correlation of two lists of one size, ties sharing their mean rank: 1 for the same order,

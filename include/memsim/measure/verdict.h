@@ -59,6 +59,11 @@ Interval SeedRange(const std::vector<double>& values);
 // counted.
 std::string VerdictText(const Verdict& verdict, absl::string_view first, absl::string_view second,
                         absl::string_view unit = "instructions");
+// The same for the code where it lies now: "layout excluded: B is 1.31 ns slower than A, 95 % interval
+// 1.30…1.32". `shown`, `strict`: the 95 % and 99 % intervals of InPlace(). Empty when there is no verdict
+// to add it to.
+std::string InPlaceText(const Verdict& verdict, const Interval& shown, const Interval& strict,
+                        absl::string_view first, absl::string_view second);
 // For a cell of a table: "resolved", "not: <0.52" when anything under 0.52 ns would have been missed.
 std::string VerdictCell(const Verdict& verdict);
 absl::string_view VerdictName(VerdictKind kind);

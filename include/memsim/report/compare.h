@@ -6,9 +6,12 @@
 //            different machines
 // Arms      the first is what the others are compared with; on native it runs twice, the second time as the
 //           control
-// Rounds    every arm faults and unmaps one slice of pages, in an order drawn anew from the seed
-// Placement new worlds for all arms, some fifty times: where structures lie in memory is part of the noise,
+// Rounds    every arm faults and unmaps one slice of pages twice, in an order drawn anew from the seed; the
+//           second time counts, for the first finds caches and branch predictor as another arm left them
+// Placement new worlds for all arms after a few rounds: where structures lie in memory is part of the noise,
 //           so an interval is made from the medians of the placements. The first round of each is warm-up
+// Layout    the placements take turns at the replicas of the kernels' code (memsim/measure/places.h), and an
+//           interval is made from the centres of the replicas
 // Stops     when every 95 % interval is narrower than asked, but not before kLeastPlacements; else when time
 //           is up
 // Units     ns of CPU time per page, charge and uncharge, rest of the fault included; counts per page
@@ -25,6 +28,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "memsim/measure/configuration.h"
+#include "memsim/measure/places.h"
 #include "memsim/measure/verdict.h"
 #include "memsim/report/profile.h"
 
@@ -35,13 +39,15 @@ inline constexpr int kLeastPlacements = 16;  // eight would do for 99 %, but say
 // Of the time, for the samples by function.
 inline constexpr double kSampledPart = 0.2;
 
-// One time of an arm and its difference to that of the first. Native: 95 % intervals of the placements.
+// One time of an arm and its difference to that of the first. Native: 95 % intervals of the replicas.
 // Simulated: the median of the seeds, from the least to the most.
 struct Compared {
   Interval value;
   Interval difference;
   Verdict verdict;             // none for the first arm
   std::vector<double> values;  // by placement or seed
+  // Native, with replicas: the difference with layout excluded, 95 % and 99 %.
+  Interval in_place, in_place_strict;
 };
 
 // What was published of two kernels that differ as the first arm and another do.
@@ -63,7 +69,8 @@ struct CompareArm {
   // ns per page; nothing on tracing.
   Compared total;  // charge and uncharge
   Compared fault;  // charge alone, as pft's clocks have it
-  std::vector<double> wall;  // simulated: of the faults, by seed
+  std::vector<double> wall;        // simulated: of the faults, by seed
+  std::vector<double> by_replica;  // native: the difference of `total` in each
   Verdict exact;             // of the instructions in the controller
   ExactCounts counts;        // of the tracing machine
   ComparePublished published;
@@ -87,6 +94,7 @@ struct CompareFunction {
 };
 
 struct CompareOptions {
+  ReplicaSource replicas = nullptr;  // of the code; null: it lies at one place
   double seconds = 10;
   double until = 0;  // ns: stop when no 95 % interval is wider; 0: use all the time
   uint64_t seed = 1;
@@ -107,6 +115,8 @@ struct CompareResult {
   int64_t slice = 0;  // pages an arm faults in a round
   int rounds = 0;
   int placements = 0;
+  int replicas = 1;       // 1: the code lay at one place,
+  std::string one_place;  // and why
   double seconds = 0;
   struct Sampling {
     std::string mechanism;

@@ -21,7 +21,7 @@ template <class T>
 class NativeSessionBase : public SessionBase<T> {
  public:
   NativeSessionBase(const SessionConfig& config, typename World<T>::ImageMaker maker, RestObjects rest)
-      : SessionBase<T>(config, maker), rest_(std::move(rest)), keys_(config.enabled) {}
+      : SessionBase<T>(config, maker), rest_(std::move(rest)), keys_(config.enabled, MemcgKeys()) {}
   MEMSIM_COLD ~NativeSessionBase() override = default;  // not once more in each NativeSession
 
   ExecResult Execute(absl::Span<OperationStream* const> streams) override {

@@ -2,8 +2,12 @@
 #ifndef MEMSIM_WORKLOAD_RANDOM_H_
 #define MEMSIM_WORKLOAD_RANDOM_H_
 
+#include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <random>
+#include <utility>
+#include <vector>
 
 namespace memsim {
 
@@ -16,6 +20,14 @@ class Random {
  private:
   std::mt19937_64 engine_;
 };
+
+// 0 to n - 1 in an order drawn from `random`.
+inline std::vector<size_t> ShuffledOrder(size_t n, Random& random) {
+  std::vector<size_t> order(n);
+  std::iota(order.begin(), order.end(), size_t{0});
+  for (size_t i = n; i > 1; --i) std::swap(order[i - 1], order[random.Below(i)]);
+  return order;
+}
 
 }  // namespace memsim
 
