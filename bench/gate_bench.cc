@@ -1,8 +1,7 @@
 // Question: what does one evaluation of mem_cgroup_disabled() cost, by gate?
 //
-// The slope of time over 1, 4, 16 and 64 gates in the timed region, minus the slope of the same region
-// without gates, both from the same round: what a region costs to enter and to time cancels out, and so does
-// what is done between the gates. Where that is
+// The slope of time over 0 to 64 gates in a region, less that of the same region without gates
+// (memsim/measure/slope.h): what is done between the gates cancels out. Where that is
 //   hot       nothing
 //   evicted   the line of the gate's word is flushed from all caches
 //   cleared   4 KiB are zeroed, as they are before a charge
@@ -10,6 +9,7 @@
 // that is open also counts itself, as `constant` does. Time and CPU columns are those of the whole
 // measurement and mean nothing. On x86 flag and atomic are the same machine code but for the sense of the
 // branch (tests/codegen).
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <string>
@@ -22,8 +22,7 @@
 #include "memsim/gate/static_key_switch.h"
 #include "memsim/internal/compiler.h"
 #include "memsim/machine/native.h"
-#include "memsim/measure/statistics.h"
-#include "memsim/workload/random.h"
+#include "memsim/measure/slope.h"
 
 namespace memsim {
 namespace {
@@ -31,7 +30,6 @@ namespace {
 using M = Native<BuildConfig{}>;
 enum class Between { kNothing, kEvict, kClear };
 constexpr int kRounds = 201;
-constexpr std::array<int, 4> kSizes = {1, 4, 16, 64};
 
 alignas(64) CgroupSubsys<M> subsys;
 alignas(4096) char page[4096];
@@ -73,26 +71,15 @@ __attribute__((noinline)) int Region() {
 
 using RegionFunction = int (*)();
 template <class Gate, Between kBetween>
-constexpr std::array<RegionFunction, 4> kRegions = {&Region<Gate, kBetween, 1>, &Region<Gate, kBetween, 4>,
-                                                    &Region<Gate, kBetween, 16>, &Region<Gate, kBetween, 64>};
+constexpr auto kRegions = []<size_t... kIndex>(std::index_sequence<kIndex...>) {
+  return std::array<RegionFunction, sizeof...(kIndex)>{&Region<Gate, kBetween, kStepCounts[kIndex]>...};
+}(std::make_index_sequence<kStepCounts.size()>());
 
 // ns of one call, from as many as make the clock's own cost small.
 double TimeOf(RegionFunction region, int calls) {
   const uint64_t begin = native::NowNs();
   for (int i = 0; i < calls; ++i) benchmark::DoNotOptimize(region());
   return static_cast<double>(native::NowNs() - begin) / calls;
-}
-
-// Times of one round -> slope, ns per gate.
-double SlopeOf(const std::array<RegionFunction, 4>& regions, int calls, Random& random) {
-  std::array<size_t, 4> order = {0, 1, 2, 3};
-  for (size_t i = order.size(); i > 1; --i) std::swap(order[i - 1], order[random.Below(i)]);
-  std::vector<double> x(4), y(4);
-  for (const size_t i : order) {
-    x[i] = kSizes[i];
-    y[i] = TimeOf(regions[i], std::max(1, calls / kSizes[i]));
-  }
-  return Slope(x, y);
 }
 
 template <class Gate, Between kBetween>
@@ -105,25 +92,18 @@ void BM_Gate(benchmark::State& state) {
     state.SkipWithError(std::string(turn.status().message()).c_str());
     return;
   }
-  if (kRegions<Gate, kBetween>[3]() != (on ? 64 : 0)) {
+  if (kRegions<Gate, kBetween>.back()() != (on ? kStepCounts.back() : 0)) {
     state.SkipWithError("the gate gives the wrong answer");
     return;
   }
-  constexpr int kCalls = kBetween == Between::kNothing ? 6400 : 256;
-  Random random(1);
-  std::vector<double> slopes;
+  constexpr int kGates = kBetween == Between::kNothing ? 6400 : 256;
+  const auto time_of = [](const std::array<RegionFunction, kStepCounts.size()>& regions) {
+    return [&regions](size_t i) { return TimeOf(regions[i], kGates / std::max(1, kStepCounts[i])); };
+  };
+  Interval cost;
   for (auto _ : state) {
-    for (int round = 0; round < kRounds; ++round) {
-      // Which of the two comes first is drawn, too.
-      double gate = 0, bare = 0;
-      const bool gate_first = random.Below(2) != 0;
-      if (gate_first) gate = SlopeOf(kRegions<Gate, kBetween>, kCalls, random);
-      bare = SlopeOf(kRegions<NoGate, kBetween>, kCalls, random);
-      if (!gate_first) gate = SlopeOf(kRegions<Gate, kBetween>, kCalls, random);
-      slopes.push_back(gate - bare);
-    }
+    cost = StepCost(time_of(kRegions<Gate, kBetween>), time_of(kRegions<NoGate, kBetween>), kRounds, 1);
   }
-  const Interval cost = MedianInterval(slopes);
   state.counters["ps_per_gate"] = 1000 * cost.centre;
   state.counters["ps_low"] = 1000 * cost.low;
   state.counters["ps_high"] = 1000 * cost.high;

@@ -1,13 +1,16 @@
 #include "bench/support.h"
 
 #include <string>
+#include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "memsim/measure/environment.h"
-#include "memsim/report/profile.h"
 
 namespace memsim {
 
 namespace {
+
+constexpr int kRepetitions = 5;
 
 // After everything is unmapped and drained: nothing charged, nothing referenced, all pages free.
 bool Balanced(Runner& runner) {
@@ -48,8 +51,14 @@ void TimeConfiguration(benchmark::State& state, const ConfigurationText& text) {
     pages += static_cast<double>(total.phase[static_cast<size_t>(Phase::kCharge)].pages);
   }
   state.counters["ns_per_page"] = pages == 0 ? 0 : ns / pages;
-  state.counters["LOCK_per_page"] = counts->memcg_total.rmw;
-  state.counters["insns_per_page"] = counts->memcg_total.instructions;
+  AddCounts(state, *counts);
+}
+
+void AddCounts(benchmark::State& state, const ExactCounts& counts) {
+  state.counters["calls_per_page"] = counts.memcg_total.calls;
+  state.counters["insns_per_page"] = counts.memcg_total.instructions;
+  state.counters["gates_per_page"] = counts.memcg_total.gates;
+  state.counters["LOCK_per_page"] = counts.memcg_total.rmw;
 }
 
 int BenchMain(int argc, char** argv, const ConfigurationText& text) {
@@ -62,6 +71,13 @@ int BenchMain(int argc, char** argv, const ConfigurationText& text) {
   benchmark::AddCustomContext("compiler", environment.compiler);
   benchmark::AddCustomContext("build", environment.build);
   benchmark::AddCustomContext("host", environment.cpu + ", " + environment.os);
+  // In front, so that what the user says comes later and holds.
+  std::vector<char*> arguments(argv, argv + argc);
+  std::string interleaved = "--benchmark_enable_random_interleaving=true";
+  std::string repetitions = absl::StrCat("--benchmark_repetitions=", kRepetitions);
+  arguments.insert(arguments.begin() + 1, {interleaved.data(), repetitions.data()});
+  argc = static_cast<int>(arguments.size());
+  argv = arguments.data();
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 2;
   benchmark::RunSpecifiedBenchmarks();
