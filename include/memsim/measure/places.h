@@ -3,8 +3,7 @@
 // Order     a sweep gives every replica one placement, in an order drawn anew; all arms of a placement run
 //           in the replica of one number, so arms of one code run the very same
 // One place when a replica was chosen (replica=), when an arm has none because a knob was turned, and in
-// builds
-//           without replicas
+//           builds without replicas
 #ifndef MEMSIM_MEASURE_PLACES_H_
 #define MEMSIM_MEASURE_PLACES_H_
 
